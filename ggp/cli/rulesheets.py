@@ -39,10 +39,10 @@ from ggp.errors import ConfigError, GDLError, GGPError, MachineError
 from ggp.gdl import print_sheet, read_rulesheet
 from ggp.gdl.analysis.frames import Frames
 from ggp.gdl.analysis.growth import with_growth
-from ggp.gdl.elsewhere import ENGINES
+from ggp.gdl.elsewhere import ENGINES, GGP_BASE, ROWS
 from ggp.gdl.normalize import normalize
 from ggp.gdl.normalize import validate as diagnosed
-from ggp.gdl.source import Diagnostic, Rulesheet, diagnose, errors, gravest, printable
+from ggp.gdl.source import Diagnostic, Rulesheet, Severity, diagnose, errors, gravest, printable
 from ggp.library.solved import explaining_growth
 from ggp.machine import Limits, Machine
 from ggp.machine.definition import GameDefinition
@@ -53,6 +53,7 @@ from ggp.registry import Registry
 from ggp.report import Report, Table
 from ggp.search.moves import MoveLists
 from ggp.solve import build_tree, efg_lines
+from ggp.study.hints import hinted, unhinted
 from ggp.study.rehearsal import (
     ERRORS,
     MatchBeginning,
@@ -213,7 +214,8 @@ def validate(
 
     Mistakes that can be repaired are warnings, and so are rules that the fast backend will fail to
     ground. With --strict, they are errors, and so are conditions that no author can have meant,
-    such as a `true` that never holds. Exits with 1 if there is an error, with 2 if a file cannot be
+    such as a `true` that never holds. --strict and --for ggp-base also play a few matches, to find
+    what `base` and `input` leave out. Exits with 1 if there is an error, with 2 if a file cannot be
     read.
 
     --play finds roles without a legal move, matches that do not end, goals that are missing,
@@ -225,6 +227,8 @@ def validate(
     for file in files:
         try:
             diagnostics = _diagnose(file, strict, engines, options.limits)
+            if (strict or GGP_BASE in engines) and not errors(diagnostics):
+                diagnostics += _unhinted(replace(options, game=file), strict=strict)
         except ConfigError as error:
             code = EXIT_BAD_INPUT
             show_error(str(error))
@@ -280,6 +284,32 @@ def _diagnose(
     except GDLError as error:
         return error.diagnostics
     return diagnostics if errors(diagnostics) else (*diagnostics, *warnings_of(rulesheet, limits))
+
+
+def _unhinted(options: GameOptions, *, strict: bool) -> tuple[Diagnostic, ...]:
+    """What `base` and `input` leave out; nothing if the rules do not allow to tell."""
+    if not has_rulesheet(options.game):
+        return ()
+    sheet = read_rulesheet(options.game)
+    try:
+        hints = hinted(sheet)
+        machine = options.open(hints=False, stuck=True).machine if hints else None
+        missing = unhinted(machine, hints, options.seed) if machine is not None else {}
+    except GGPError as error:
+        _log.info("whether base and input are complete is unknown: %s", error)
+        return ()
+    severity: Severity = "error" if strict else "warning"
+    view = ROWS["hints"].engines[GGP_BASE]
+    return tuple(
+        diagnose(
+            sheet.source,
+            severity,
+            "hints" if strict else "for-hints",
+            f"`{name}` lacks {fact}, which play reaches: {GGP_BASE}: {view}; write {fact} too",
+            next(rule.start for rule in sheet.rules if rule.head.name == name),
+        )
+        for name, fact in missing.items()
+    )
 
 
 @game_command("ggp info kuhn_poker", seed=None)

@@ -1,19 +1,23 @@
 """Where other engines read a rulesheet differently from GDL, or not at all.
 
-`differences` takes a parsed rulesheet and yields the places that an engine misreads, with what it
-does there and what to write instead. Each row of `ROWS` was observed by running the engine; the
-rulesheets that show it are in tests/engines, and docs/reference/other-engines.md lists them.
+`differences` takes a parsed rulesheet with its problems and yields warnings of what an engine
+misreads, with what it does there and what to write instead. Each row of `ROWS` was observed by
+running the engine; the rulesheets that show it are in tests/engines, and
+docs/reference/other-engines.md lists them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from textwrap import dedent
 
+from ggp.gdl.analysis.dependencies import relation_components
 from ggp.gdl.formal import conditions
-from ggp.gdl.program import GOAL, KEYWORD_ARITY, ROLE, SEES
-from ggp.gdl.source import Rulesheet
+from ggp.gdl.program import GOAL, KEYWORD_ARITY, ROLE, SEES, Literal, NormalRule, unify
+from ggp.gdl.source import Diagnostic, Rulesheet, diagnose
 from ggp.gdl.syntax.kif import kif_pieces
 from ggp.gdl.syntax.reading import ARROWS
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable, signature, variables
@@ -32,116 +36,75 @@ class Misreading:
         writing: the construct.
         instead: what to write instead.
         engines: engine -> what it does with it.
-        is_breach: whether the specification has no such construct.
     """
 
     writing: str
     instead: str
     engines: Mapping[str, str]
-    is_breach: bool = False
 
 
-_NO_OTHER = "refused by its validator, not built by its network"
-_NO_SYNTAX = "not read"
+_TABLE = """
+and | `(and ...)` | the conditions one after the other; in an `or`, a relation of their own
+    ggp-base: a relation `and` that never holds | pyggp: not read
+negated-or | `(not (or ...))` | a negation of each disjunct
+    ggp-base: holds unless all disjuncts hold | pyggp: not read
+negated-and | `(not (and ...))` | the negation of a relation of their own
+    ggp-base: always holds | pyggp: not read
+negated-not | `(not (not ...))` | the condition itself
+    ggp-base: refused by its validator, not built by its network | pyggp: not read
+negated-distinct | `(not (distinct ...))` | the same variable twice
+    ggp-base: refused by its validator
+or | `(or ...)` | a rule for each disjunct
+    pyggp: not read | clingo: not read
+single-or | `(or ...)` of one condition | the condition alone
+    gamecontroller: never holds | ggp-base: not built by its network
+late-binding | `not` or `distinct` before what binds its variables | it behind what binds them
+    gamecontroller: `distinct` never holds, `not` fails where any value matches
+left-recursion | a recursive condition before what binds its variables | it behind what binds them
+    gamecontroller: no answer
+mutual | relations that define each other | one relation with an argument more
+    ggp-base: its network is never finished
+distinct-function | `distinct` of a term with arguments | `distinct` of the arguments
+    gamecontroller: never holds | ggp-base: not built by its network
+parentheses | `(name)` for `name` | it without parentheses
+    ggp-base: another name: `(terminal)` never ends a match
+    gamecontroller: another name: `(terminal)` never ends a match
+letter-case | one name in two letter cases | it in one way
+    ggp-base: two names
+goal-number | a goal value that is not a whole number | a whole number from 0 to 100
+    ggp-base: no goal value | gamecontroller: an error | pyggp: not read | clingo: not read
+unbound | a variable that no condition binds | a condition that binds it
+    ggp-base: refused by its validator | gamecontroller: in a head, it stays a variable
+    pyggp: not read | clingo: not read
+role-twice | the same role twice | it once
+    ggp-base: two players
+arities | one name with several numbers of arguments | two names
+    ggp-base: its prover fails
+block-comment | comments in `#| |#` or `/* */` | comments behind `;`
+    ggp-base: rules | gamecontroller: rules, if in `/* */`
+arrow | `:-` in KIF | `<=`
+    ggp-base: the rule is lost: `:-` is a relation
+    gamecontroller: the rule is lost: `:-` is a relation
+sees | `sees` | a game without hidden moves
+    ggp-base: everybody is told every move
+hints | `base` or `input` without what play reaches | the fluents and moves that are named, too
+    ggp-base: its network takes such a fluent for false, and such a move for none
+number | numbers such as `01`, `+1`, `1.0` and from 2^31 on | names, or smaller numbers
+    clingo: not read; large ones lose their high bits | pyggp: not read
+name | names with other characters than letters, digits and `_` | names of these
+    clingo: arithmetic, or not read | pyggp: arithmetic, or not read
+"""
+"""Name, construct and what to write instead; behind each such line, what engines make of it."""
 
 ROWS: Mapping[str, Misreading] = {
-    "and": Misreading(
-        "`(and ...)`",
-        "the conditions one after the other; in an `or`, a relation of their own",
-        {GGP_BASE: "a relation `and` that never holds", PYGGP: _NO_SYNTAX},
-        is_breach=True,
-    ),
-    "negated-or": Misreading(
-        "`(not (or ...))`",
-        "a negation of each disjunct",
-        {GGP_BASE: "holds unless all disjuncts hold", PYGGP: _NO_SYNTAX},
-        is_breach=True,
-    ),
-    "negated-and": Misreading(
-        "`(not (and ...))`",
-        "the negation of a relation of their own",
-        {GGP_BASE: "always holds", PYGGP: _NO_SYNTAX},
-        is_breach=True,
-    ),
-    "negated-not": Misreading(
-        "`(not (not ...))`",
-        "the condition itself",
-        {GGP_BASE: _NO_OTHER, PYGGP: _NO_SYNTAX},
-        is_breach=True,
-    ),
-    "negated-distinct": Misreading(
-        "`(not (distinct ...))`",
-        "the same variable twice",
-        {GGP_BASE: "refused by its validator"},
-        is_breach=True,
-    ),
-    "or": Misreading(
-        "`(or ...)`", "a rule for each disjunct", {PYGGP: _NO_SYNTAX, CLINGO: _NO_SYNTAX}
-    ),
-    "single-or": Misreading(
-        "`(or ...)` of one condition",
-        "the condition alone",
-        {GAMECONTROLLER: "never holds", GGP_BASE: "not built by its network"},
-    ),
-    "late-binding": Misreading(
-        "`not` or `distinct` before what binds its variables",
-        "it behind the conditions that bind them",
-        {GAMECONTROLLER: "`distinct` never holds, `not` fails where any value matches"},
-    ),
-    "distinct-function": Misreading(
-        "`distinct` of a term with arguments",
-        "`distinct` of the arguments",
-        {GAMECONTROLLER: "never holds", GGP_BASE: "not built by its network"},
-    ),
-    "parentheses": Misreading(
-        "`(name)` for `name`",
-        "it without parentheses",
-        dict.fromkeys((GGP_BASE, GAMECONTROLLER), "another name: `(terminal)` never ends a match"),
-    ),
-    "letter-case": Misreading(
-        "one name in two letter cases",
-        "it in one way",
-        {GGP_BASE: "two names"},
-    ),
-    "goal-number": Misreading(
-        "a goal value that is not a whole number",
-        "a whole number from 0 to 100",
-        {
-            GGP_BASE: "no goal value",
-            GAMECONTROLLER: "an error",
-            PYGGP: _NO_SYNTAX,
-            CLINGO: _NO_SYNTAX,
-        },
-    ),
-    "role-twice": Misreading("the same role twice", "it once", {GGP_BASE: "two players"}),
-    "arities": Misreading(
-        "one name with several numbers of arguments",
-        "two names",
-        {GGP_BASE: "its prover fails"},
-    ),
-    "block-comment": Misreading(
-        "comments in `#| |#` or `/* */`",
-        "comments behind `;`",
-        {GGP_BASE: "rules", GAMECONTROLLER: "rules, if in `/* */`"},
-    ),
-    "arrow": Misreading(
-        "`:-` in KIF",
-        "`<=`",
-        dict.fromkeys((GGP_BASE, GAMECONTROLLER), "the rule is lost: `:-` is a relation"),
-    ),
-    "sees": Misreading(
-        "`sees`", "a game without hidden moves", {GGP_BASE: "everybody is told every move"}
-    ),
-    "number": Misreading(
-        "numbers such as `01`, `+1`, `1.0` and from 2^31 on",
-        "names, or smaller numbers",
-        {CLINGO: "not read; large ones lose their high bits", PYGGP: _NO_SYNTAX},
-    ),
-    "name": Misreading(
-        "names with other characters than letters, digits and `_`",
-        "names of these",
-        dict.fromkeys((CLINGO, PYGGP), "arithmetic, or not read"),
-    ),
+    name: Misreading(
+        writing,
+        instead,
+        dict(view.split(": ", 1) for view in re.split(r" \| |\n", dedent(views).strip())),
+    )
+    for name, writing, instead, views in re.findall(
+        r"^(\S+) \| (.+) \| (.+)\n((?:    .+\n)+)", _TABLE, re.MULTILINE
+    )
 }
 """Name of a row, as in diagnostics -> the row."""
 
@@ -151,42 +114,68 @@ _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
-def differences(sheet: Rulesheet, engines: Collection[str]) -> Iterator[tuple[str, int, str]]:
-    """Yield each place that some of the engines read differently: row, offset and message.
+_OF_PROBLEM = {
+    "arity": "arities",
+    "case-clash": "letter-case",
+    "comment": "block-comment",
+    "empty-arguments": "parentheses",
+    **dict.fromkeys(("unsafe-head", "unsafe-not", "unsafe-variable"), "unbound"),
+}
+"""Rule of a diagnostic -> name of a row. The parser and the checks have seen these places."""
 
-    Each row comes once, with its first place.
+
+def differences(
+    sheet: Rulesheet, problems: Collection[Diagnostic], engines: Collection[str]
+) -> Iterator[Diagnostic]:
+    """Yield a warning of each row that some of the engines read differently, at its first place.
+
+    Args:
+        problems: those that validation found.
     """
     if not engines:
         return
-    first: dict[str, int] = {}
-    for name, offset in _places(sheet):
-        first[name] = min(offset, first.get(name, offset))
-    for name, offset in sorted(first.items(), key=lambda place: place[1]):
+    places = [
+        (_OF_PROBLEM[problem.rule], problem)
+        for problem in problems
+        if problem.rule in _OF_PROBLEM and not _is_of_keyword(problem)
+    ]
+    places += [
+        (name, diagnose(sheet.source, "warning", name, "", at)) for name, at in _places(sheet)
+    ]
+    first: dict[str, Diagnostic] = {}
+    for name, place in sorted(places, key=lambda pair: (pair[1].line, pair[1].column)):
+        first.setdefault(name, place)
+    for name, place in first.items():
         row = ROWS[name]
         views = [f"{engine}: {row.engines[engine]}" for engine in engines if engine in row.engines]
         if views:
-            yield name, offset, f"{row.writing}: {'; '.join(views)}; write {row.instead}"
+            message = f"{row.writing}: {'; '.join(views)}; write {row.instead}"
+            yield replace(place, severity="warning", rule=f"for-{name}", message=message)
+
+
+def _is_of_keyword(problem: Diagnostic) -> bool:
+    """Whether a problem is the letter case of a keyword, which engines ignore."""
+    return problem.rule == "case-clash" and problem.message.split("`")[1].lower() in KEYWORD_ARITY
 
 
 def breaches(sheet: Rulesheet) -> Iterator[tuple[str, int, str]]:
-    """Yield the constructs that the specification does not have, as `differences` does."""
+    """Yield each construct that the specification does not have: row, offset and message."""
     for name, offset in dict(reversed(list(_places(sheet)))).items():
-        row = ROWS[name]
-        if row.is_breach:
+        if name.split("-")[0] in ("and", "negated"):
+            row = ROWS[name]
             yield name, offset, f"GDL has no {row.writing}; write {row.instead}"
 
 
 def _places(sheet: Rulesheet) -> Iterator[tuple[str, int]]:
     """Yield all places where a row applies, with its name."""
     roles: set[Term] = set()
-    arities: dict[tuple[bool, str], int] = {}
     for rule in sheet.rules:
         for term in rule.body:
             yield from _in_condition(term)
         yield from _late_bindings(rule)
         head = rule.head
         for term in (head, *conditions(rule)):
-            yield from _in_names(term, arities)
+            yield from _in_names(term)
         if isinstance(head, Compound) and signature(head) == GOAL:
             value = head.args[1]
             if isinstance(value, Symbol) and not _WHOLE.fullmatch(value.name):
@@ -197,8 +186,12 @@ def _places(sheet: Rulesheet) -> Iterator[tuple[str, int]]:
             roles.add(head.args[0])
         elif isinstance(head, Compound) and signature(head) == SEES:
             yield "sees", rule.start
-    if sheet.syntax == "kif":
-        yield from _in_text(sheet.source.text)
+    yield from _recursions(sheet.rules)
+    if sheet.syntax == "kif":  # the parser reads both arrows
+        pieces = [piece for piece in kif_pieces(sheet.source.text) if not piece[2]]
+        for (_, opening, _), (start, name, _) in pairwise(pieces):
+            if opening == "(" and name in ARROWS - {"<="}:
+                yield "arrow", start
 
 
 def _in_condition(term: Term) -> Iterator[tuple[str, int]]:
@@ -229,39 +222,36 @@ def _late_bindings(rule: Rule) -> Iterator[tuple[str, int]]:
             bound.update(variables(term))
 
 
-def _in_names(
-    term: Term, arities: dict[tuple[bool, str], int], *, is_atom: bool = True
-) -> Iterator[tuple[str, int]]:
-    """Yield the places in a relation or term; `arities` has the numbers of arguments so far."""
+def _recursions(rules: Sequence[Rule]) -> Iterator[tuple[str, int]]:
+    """Yield rules of relations that define each other, and recursive conditions that come first."""
+    atoms = [[a for a in conditions(rule) if not isinstance(a, Variable)] for rule in rules]
+    calls = [
+        NormalRule(rule.head, tuple(map(Literal, body)))
+        for rule, body in zip(rules, atoms, strict=True)
+        if not isinstance(rule.head, Variable)
+    ]
+    group_of = {sig: group for group in relation_components(calls) for sig in group}
+    for rule in calls:
+        group, bound = group_of[signature(rule.head)], set[Variable]()
+        for literal in rule.body:
+            used = set(variables(literal.atom))
+            calls_itself = unify(literal.atom, rule.head) is not None
+            if calls_itself or (len(group) > 1 and signature(literal.atom) in group):
+                if len(group) > 1:
+                    yield "mutual", literal.atom.start
+                if bound.isdisjoint(used):
+                    yield "left-recursion", literal.atom.start
+            bound |= used
+
+
+def _in_names(term: Term) -> Iterator[tuple[str, int]]:
+    """Yield the places in a relation or term."""
     if isinstance(term, Variable):
         return
-    args = term.args if isinstance(term, Compound) else ()
-    if args and arities.setdefault((is_atom, term.name), len(args)) != len(args):
-        yield "arities", term.start
     if _NUMBER.fullmatch(term.name):
         if not _PLAIN_NUMBER.fullmatch(term.name):
             yield "number", term.start
     elif not _PLAIN_NAME.fullmatch(term.name):
         yield "name", term.start
-    for arg in args:
-        yield from _in_names(arg, arities, is_atom=False)
-
-
-def _in_text(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the places that only the text shows, since the parser repairs them."""
-    pieces = []
-    spellings: dict[str, str] = {}
-    for start, piece, is_comment in kif_pieces(text):
-        if not is_comment:
-            pieces.append((start, piece))
-            name = piece.lower()
-            if spellings.setdefault(name, piece) != piece and name not in KEYWORD_ARITY:
-                yield "letter-case", start
-        elif piece[0] != ";":
-            yield "block-comment", start
-    for place, (start, piece) in enumerate(pieces[:-2]):
-        name, last = pieces[place + 1][1], pieces[place + 2][1]
-        if piece == "(" and name in ARROWS - {"<="}:
-            yield "arrow", start
-        if piece == "(" and last == ")" and name not in "()":
-            yield "parentheses", start
+    for arg in term.args if isinstance(term, Compound) else ():
+        yield from _in_names(arg)

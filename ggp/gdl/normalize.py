@@ -120,15 +120,15 @@ def validate(
     from ggp.gdl.elsewhere import breaches, differences
 
     report = Diagnosis(rulesheet, strict=strict)
-    for rule, offset, message in differences(rulesheet, engines):
-        report.warn(f"for-{rule}", message, offset)
     for rule, offset, message in breaches(rulesheet) if strict else ():
         report.breach(rule, message, offset)
     try:
         _normalize(rulesheet, report, advises=True)
+        problems = report.diagnostics()
     except GDLError as error:
-        return error.diagnostics
-    return report.diagnostics()
+        problems = error.diagnostics
+    found = (*problems, *differences(rulesheet, problems, engines))
+    return tuple(sorted(found, key=lambda problem: (problem.line, problem.column)))
 
 
 def _normalize(rulesheet: Rulesheet, report: Diagnosis, *, advises: bool = False) -> Program:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ggp.gdl.analysis.renamed import find_renamed, has_idle_role
@@ -23,6 +23,7 @@ from ggp.protocol.messages import MessageLimits, split_items, squeezed
 _SYMBOL = re.compile(r"(?<![^\s();\ufeff])[^\s();?\ufeff][^\s();\ufeff]*")
 _COMMENT = re.compile(r";[^\r\n]*")
 _LONE = re.compile(r"\(\s*([^\s();?\ufeff][^\s();\ufeff]*)\s*\)")
+_LONE_MOVE = re.compile(rf"\(\s*legal\s[^()]*{_LONE.pattern}", re.IGNORECASE)
 _NAME_IN_LIST = re.compile(r"(?<!\()\(([^ ()?][^ ()]*)\)")
 _ROLE_FACT = re.compile(r"\(\s*role\s+([^\s()?]+)\s*\)", re.IGNORECASE)
 _UNNAMED = re.compile(r"\(\s*[(?]")
@@ -41,7 +42,7 @@ class Outline:
         roles: canonical, in the order of the rulesheet.
         is_gdl2: whether the rules define `sees` or have the role `random`, as in `Program`.
         spellings: canonical symbol -> first spelling in the text, if that differs; with
-            parentheses if it never stands without them.
+            parentheses if it has them as a move, or never stands without them.
         renamed: keyword -> its name in the text, if the server has renamed it.
         may_hide: whether a role has no player although no renamed keyword was found. This is the
             only trace of a scrambled GDL-II game without percepts.
@@ -62,7 +63,7 @@ class Outline:
     def spell(self, term: str) -> str:
         """A canonical term as the server would write it, on one line.
 
-        If the rules spell a symbol in two ways, the first is used, and no parentheses.
+        If the rules spell a symbol in two ways, the first is used, and the parentheses of moves.
         """
         return spelled(self._exchanged(term), self.spellings)
 
@@ -120,7 +121,7 @@ def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> 
     # If a parenthesis is missing, facts may stand inside the form before them.
     facts = facts or list(_ROLE_FACT.finditer(text))
     roles = tuple(dict.fromkeys(fact.group(1).lower() for fact in facts))
-    spellings = _first_spellings(_SYMBOL.findall(text), _LONE.findall(text))
+    spellings = first_spellings(text)
     ours = role.lower()
     read, tuples = _read(text)
     if tuples is not None:
@@ -156,14 +157,16 @@ def canonical(term: str) -> str:
     return _NAME_IN_LIST.sub(r"\1", squeezed(term).lower())
 
 
-def _first_spellings(symbols: Sequence[str], lone: Sequence[str]) -> dict[str, str]:
-    """Spellings that differ from canonical names: of all symbols, and of lists of one symbol."""
+def first_spellings(text: str) -> dict[str, str]:
+    """The spellings in a text without comments, as in `Outline`."""
+    symbols, lone = _SYMBOL.findall(text), _LONE.findall(text)
     first: dict[str, str] = {}
     for symbol in dict.fromkeys(symbols):
         first.setdefault(symbol.lower(), symbol)
     uses = Counter(map(str.lower, symbols))
+    moves = {move.lower() for move in _LONE_MOVE.findall(text)}
     for name, times in Counter(map(str.lower, lone)).items():
-        if times == uses[name]:
+        if times == uses[name] or name in moves:
             first[name] = f"({first[name]})"
     return {name: spelled for name, spelled in first.items() if name != spelled}
 

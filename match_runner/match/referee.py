@@ -17,7 +17,9 @@ import numpy as np
 
 from ggp.errors import ConfigError, GGPError, MatchError, PlayerError
 from ggp.gdl import canonical_term
+from ggp.gdl.program import LEGAL, SEES
 from ggp.gdl.source import printable
+from ggp.gdl.terms import Signature
 from ggp.machine.base import Machine, States
 from ggp.players import Decision, Player
 from ggp.players.player import Learning, Pondering, Preparing
@@ -43,7 +45,7 @@ from match_runner.remote.remote_players import (
     check_clocks,
     new_match_id,
 )
-from match_runner.remote.wire import LastTurn, Replacement
+from match_runner.remote.wire import LastTurn, Replacement, place_in_rules
 
 _log = logging.getLogger(__name__)
 
@@ -199,7 +201,11 @@ class _Match:
         moves = [self._executed(role, answers.get(role)) for role in roles]
         news = self._step(moves)
         texts = tuple(move for move, _ in news)
-        self._last_turns |= {role: LastTurn(*news[role], texts) for role in answers}
+        if self._remote is not None:
+            self._last_turns = {
+                role: LastTurn(move, tuple(sorted(seen, key=self._place(SEES, role))), texts)
+                for role, (move, seen) in enumerate(news)
+            }
         for role in self._players:
             answer = answers[role]
             self._news[role] = _News(*news[role], answer.submitted, answer.may_count)
@@ -361,8 +367,12 @@ class _Match:
             text = clipped(answer.submitted)
             self._fault(role, "illegal", f"submitted {text}, which is not legal")
         if answer is not None and self._conditions.replacement is Replacement.FIRST:
-            return int(machine.legal(self._state, role)[0][0])
+            place, legal = self._place(LEGAL, role), machine.legal(self._state, role)[0].tolist()
+            return int(min(legal, key=lambda move: place(machine.move_text(move))))
         return int(random_moves(machine, self._state, role, self._rng)[0])
+
+    def _place(self, relation: Signature, role: int) -> Callable[[str], int]:
+        return place_in_rules(self._arena.program, relation, self._machine.roles[role])
 
     def _fault(self, role: int, kind: str, text: str, error: BaseException | None = None) -> None:
         fault = Fault(len(self._turns), self._machine.roles[role], kind, text)

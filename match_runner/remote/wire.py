@@ -8,7 +8,7 @@ KIF.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,9 +16,10 @@ import numpy as np
 
 from ggp.errors import ConfigError, GDLError, RemoteProtocolError
 from ggp.gdl import parse, parse_term, to_kif
-from ggp.gdl.program import KEYWORD_ARITY, RANDOM
+from ggp.gdl.program import KEYWORD_ARITY, RANDOM, unify
+from ggp.gdl.syntax.kif import kif_pieces
 from ggp.gdl.syntax.reading import ARROWS, TUPLE, UNNAMED, Tuples, spelled
-from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
+from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Signature, Symbol, Term
 from ggp.machine.definition import GameDefinition
 from ggp.protocol.messages import (
     WIRE_STYLES,
@@ -32,6 +33,7 @@ from ggp.protocol.messages import (
     print_message,
 )
 from ggp.protocol.reading import parse_reply
+from ggp.protocol.spelling import first_spellings
 
 _SEES_MOVES = "(<= (sees ?p (did ?p2 ?m)) (role ?p) (does ?p2 ?m))"
 """Rule that servers add to plain GDL for GDL-II players."""
@@ -93,23 +95,28 @@ class Wire:
         self._any_case = server.any_case or rng is not None
         self._reads_one_term = server.reads_one_term
         sheet = parse(program.source.text, program.source.name)
-        # Servers that take any letter case write in upper case.
-        self._spelling = {} if server.any_case else sheet.spelling
-        self._tuples = None
-        if sheet.spelling.get(TUPLE) == "":
-            self._tuples = Tuples(sheet.rules)
-            self._spelling = {**self._spelling, **UNNAMED}
+        rules, spelling = sheet.rules, sheet.spelling
+        self._tuples = Tuples(rules) if spelling.get(TUPLE) == "" else None
+        if sheet.syntax == "kif":
+            pieces = kif_pieces(program.source.text)
+            text = " ".join(piece for _, piece, is_comment in pieces if not is_comment)
+            spelling = first_spellings(text) | (UNNAMED if self._tuples else {})
+        self._told_roles = () if is_gdl2 or self.dialect is Dialect.GDL else program.roles
+        if self._told_roles:
+            rules = (*rules, *parse(_SEES_MOVES).rules)
         unscrambled = (
             KEPT - _RENAMED_BY_OLD
             if self.dialect is Dialect.GDL2_OLD
             else KEPT | server.unscrambled
         )
-        names = names_of(sheet.rules, unscrambled) if rng is not None else ()
+        names = names_of(rules, unscrambled, server.scrambles) if rng is not None else ()
         self._scrambler = Scrambler(names, rng)
-        rules = " ".join(str(self._scrambler.rule(rule)) for rule in sheet.rules)
-        self._rules = self._spelled(rules)
-        if self.dialect is not Dialect.GDL and not is_gdl2:
-            self._rules += "\n" + _SEES_MOVES
+        renamed = {name: self._scrambler.name(name) for name in spelling}
+        self._spelling = {
+            new: text if new == name else text.replace(text.strip("()"), new)
+            for (name, text), new in zip(spelling.items(), renamed.values(), strict=True)
+        }
+        self._rules = self._spelled(" ".join(str(self._scrambler.rule(rule)) for rule in rules))
 
     def start(self, match_id: str, role: str, start_clock_s: int, play_clock_s: int) -> str:
         """Text of the start message to a role."""
@@ -145,7 +152,8 @@ class Wire:
         except (RemoteProtocolError, GDLError) as error:
             raise _not_a_move(reply) from error
         # The parser repairs `(noop)`; servers do not.
-        as_sent = self._spelled(to_kif(term)) == (text.lower() if self._any_case else text)
+        sent = self._spelled(to_kif(term))
+        as_sent = sent.lower() == text.lower() if self._any_case else sent == text
         move = self._scrambler.back(term) if as_sent else None
         if move is None:
             raise _not_a_move(reply)
@@ -172,7 +180,9 @@ class Wire:
             return kind(match_id, number, None, None)
         if self.dialect is Dialect.GDL:
             return kind(match_id, None, None, self._changed(last_turn.joint_move))
-        percepts = self._changed(last_turn.percepts)
+        told = zip(self._told_roles, last_turn.joint_move, strict=False)
+        moves = [f"(did {role} {executed})" for role, executed in told]
+        percepts = self._changed(moves or last_turn.percepts)
         move = self._changed([last_turn.move])[0] if self.dialect is Dialect.GDL2 else None
         return kind(match_id, number, move, percepts)
 
@@ -208,19 +218,20 @@ def _not_a_move(reply: str) -> NotAMoveError:
 # Keywords and numbers keep their names: a scrambled keyword would have no meaning, and goal values
 # are numbers.
 
-KEPT = frozenset({*KEYWORD_ARITY, *CONNECTIVES, *ARROWS, RANDOM, TUPLE, "nil"})
+KEPT = frozenset({*KEYWORD_ARITY, *CONNECTIVES, *ARROWS, RANDOM, TUPLE})
 """Names that stay, and that no other name may become."""
 
 _RENAMED_BY_OLD = frozenset({"sees", RANDOM})
 """Keywords that GameControllers with the older messages rename like any other word."""
 
-_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
+_BEGINS_WITH_A_LETTER = re.compile(r"[a-z].*")
+_NO_WHOLE_NUMBER = re.compile(r"(?![+-]?[0-9]+$).+")
 _CONSONANTS, _VOWELS = "bcdfghjklmnprstvwxyz", "aeiou"
 _MIN_SYLLABLES = 3
 
 
 class Scrambler:
-    """A one-to-one renaming of constants, functions, relations and roles.
+    """A one-to-one renaming of constants, functions, relations, roles and variables.
 
     Args:
         names: the names to change, see `names_of`; none for the identity.
@@ -251,34 +262,35 @@ class Scrambler:
         return _renamed(term, self._back)
 
 
-def names_of(rules: Iterable[Rule], unscrambled: frozenset[str] = KEPT) -> set[str]:
-    """All names in rules that a scrambler changes: all but numbers and `unscrambled`."""
+def names_of(
+    rules: Iterable[Rule],
+    unscrambled: frozenset[str] = KEPT,
+    scrambles: re.Pattern[str] = _BEGINS_WITH_A_LETTER,
+) -> set[str]:
+    """All names in rules that a scrambler changes: those that `scrambles` but `unscrambled`."""
     return {
         name
         for rule in rules
         for term in (rule.head, *rule.body)
         for name in names_in(term)
-        if name not in unscrambled and not _NUMBER.fullmatch(name)
+        if name not in unscrambled and scrambles.fullmatch(name)
     }
 
 
 def names_in(term: Term) -> Iterator[str]:
-    """Yield every constant and function of a term, without recursion: terms may nest deeply."""
+    """Yield every name in a term, without recursion: terms may nest deeply."""
     pending = [term]
     while pending:
         part = pending.pop()
-        if not isinstance(part, Variable):
-            yield part.name
+        yield part.name
         if isinstance(part, Compound):
             pending += part.args
 
 
 def _renamed(term: Term, names: dict[str, str]) -> Term:
-    if not names or isinstance(term, Variable):
-        return term
     name = names.get(term.name, term.name)
-    if isinstance(term, Symbol):
-        return Symbol(name, term.start)
+    if not isinstance(term, Compound):
+        return type(term)(name, term.start)
     # The parser bounds how deep terms nest.
     return Compound(name, tuple(_renamed(arg, names) for arg in term.args), term.start)
 
@@ -335,6 +347,7 @@ class Server:
             it always may.
         reads_one_term: whether it ignores everything after the first term of an answer, and knows
             no comments. Others ignore what follows a closing parenthesis too many.
+        scrambles: the names that it scrambles, if they are not kept.
         unscrambled: names besides `KEPT` that it does not scramble.
     """
 
@@ -347,10 +360,13 @@ class Server:
     reads_to_end: bool
     any_case: bool
     reads_one_term: bool
+    scrambles: re.Pattern[str]
     unscrambled: frozenset[str] = frozenset()
 
 
-DRESDEN = Server("dresden", 2.0, 30.0, 1.0, 1.0, Replacement.FIRST, True, True, False)
+DRESDEN = Server(
+    "dresden", 2.0, 30.0, 1.0, 1.0, Replacement.FIRST, True, True, False, _BEGINS_WITH_A_LETTER
+)
 GGP_BASE = Server(
     "ggp-base",
     5.0,
@@ -361,11 +377,25 @@ GGP_BASE = Server(
     False,
     False,
     True,
+    _NO_WHOLE_NUMBER,
     frozenset({"base", "input"}),
 )
 
 SERVERS: Mapping[str, Server] = {server.name: server for server in (DRESDEN, GGP_BASE)}
 """The servers that a match runner can imitate."""
+
+
+def place_in_rules(program: GameDefinition, relation: Signature, role: str) -> Callable[[str], int]:
+    """A key that sorts moves or percepts of a role by the first rule that may give them."""
+    heads = [rule.head for rule in program.as_program().by_head.get(relation, ())]
+
+    def place(term: str) -> int:
+        atom = Compound(relation[0], (Symbol(role), parse_term(term)))
+        return next(
+            (k for k, head in enumerate(heads) if unify(head, atom) is not None), len(heads)
+        )
+
+    return place
 
 
 class ConnectingTime:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,11 @@ from click.testing import CliRunner
 from ggp.cli import main
 from ggp.errors import GDLValidationError
 from ggp.gdl import parse
-from ggp.gdl.elsewhere import CLINGO, ENGINES, ROWS, differences
+from ggp.gdl.elsewhere import CLINGO, ENGINES, ROWS
 from ggp.gdl.normalize import normalize, validate
+from ggp.gdl.source import Rulesheet
 from ggp.machine import build_machine
+from ggp.study.hints import hinted, unhinted
 from tests.support.games import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "reference" / "other-engines.md"
@@ -52,6 +55,12 @@ def answer(rules: str, backend: str) -> str:
     return "; ".join([*parts, *([f"goal {goal}"] if goal != 50 else [])])
 
 
+def warnings_of(sheet: Rulesheet, engines: Sequence[str] = ENGINES) -> dict[str, str]:
+    """The warnings of engines: row -> message."""
+    found = (p for p in validate(sheet, engines=engines) if p.rule.startswith("for-"))
+    return {problem.rule.removeprefix("for-"): problem.message for problem in found}
+
+
 @pytest.mark.parametrize("name", SEEN)
 def test_every_backend_reads_the_rules_as_the_page_says(name: str) -> None:
     seen = read(name)
@@ -65,7 +74,7 @@ def test_an_engine_that_answered_differently_has_a_warning(name: str) -> None:
     if "row" not in seen:  # which no look at the rules can find
         return
     engines = ROWS[seen["row"]].engines
-    rows = {row for row, *_ in differences(parse(seen["rules"]), ENGINES)}
+    rows = {*warnings_of(parse(seen["rules"])), *(("hints",) * (seen["row"] == "hints"))}
     assert seen["row"] in rows
     for engine in ("ggp-base", "gamecontroller"):
         views = [text for key, text in seen["engines"].items() if key.startswith(engine)]
@@ -80,18 +89,17 @@ def test_every_row_was_seen_with_some_engine() -> None:
 
 def test_a_plain_game_has_no_differences() -> None:
     rules = "(role p) (legal p (a 1)) (<= (goal p 50) (true (n ?x)) (distinct ?x 2)) (init (n -1))"
-    assert not [*differences(parse(f"{rules} (<= terminal (true (n ?x)) (not (q ?x)))"), ENGINES)]
+    assert not warnings_of(parse(f"{rules} (<= terminal (true (n ?x)) (not (q ?x)))"))
 
 
 def test_warnings_name_the_engine_and_what_to_write() -> None:
     sheet = parse("(role p) (legal p a) (<= terminal (or (true (n 1))))", "game.kif")
-    (row, _, message), *others = differences(sheet, ["gamecontroller"])
-    assert (row, others) == ("single-or", [])
-    assert message == (
-        "`(or ...)` of one condition: gamecontroller: never holds; write the condition alone"
-    )
-    assert [row for row, *_ in differences(sheet, [CLINGO])] == ["or"]
-    assert not [*differences(sheet, [])]
+    assert warnings_of(sheet, ["gamecontroller"]) == {
+        "single-or": "`(or ...)` of one condition: gamecontroller: never holds; write the "
+        "condition alone"
+    }
+    assert [*warnings_of(sheet, [CLINGO])] == ["or"]
+    assert not warnings_of(sheet, [])
 
 
 def test_strict_refuses_what_the_specification_does_not_have() -> None:
@@ -113,6 +121,35 @@ def test_the_command_takes_several_engines(tmp_path: Path) -> None:
     (sheet,) = json.loads(run.stdout)
     assert [problem["rule"] for problem in sheet["diagnostics"]] == ["for-or", "for-single-or"]
     assert CliRunner().invoke(main, ["validate", str(file)]).stdout.endswith(": ok\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [
+        ("hints", {"base": "(base (n 3))", "input": "(input p b)"}),
+        ("hints-2", {"input": "(input p b)"}),
+        ("hints-3", {"base": "(base (took b))"}),
+        ("hints-complete", {}),
+        ("name", {}),
+    ],
+)
+def test_base_and_input_are_compared_with_what_play_reaches(
+    name: str, missing: dict[str, str], tmp_path: Path
+) -> None:
+    rules = read(name.replace("complete", "2"))["rules"]
+    if name == "hints-complete":  # by a rule, and with a fluent of the same name
+        rules = rules.replace("(input p a)", "(<= (input p ?m) (base (took ?m)))")
+        rules += "(init (base 1)) (base (base 1))"
+    machine = build_machine(normalize(parse(rules)), "prolog")
+    assert unhinted(machine, hinted(parse(rules)), seed=0) == missing
+    file = tmp_path / "game.kif"
+    file.write_text(rules, encoding="utf-8")
+    for options, rule in ((["--for", "ggp-base"], "for-hints"), (["--strict"], "hints")):
+        run = CliRunner().invoke(main, ["validate", str(file), *options, "--json"])
+        (sheet,) = json.loads(run.stdout)
+        found = [d["message"] for d in sheet["diagnostics"] if d["rule"] == rule]
+        assert len(found) == len(missing)
+        assert all(any(f"write {fact} too" in text for text in found) for fact in missing.values())
 
 
 def test_the_page_has_every_row() -> None:

@@ -267,15 +267,18 @@ def test_outline_finds_the_first_spelling_and_gives_it_back() -> None:
     assert not outline("(sees_xml a b) (f (sees a b))").is_gdl2
 
 
-def test_a_move_keeps_the_parentheses_that_the_rules_always_give_it() -> None:
+def test_a_move_keeps_the_parentheses_that_the_rules_give_it() -> None:
+    """To real servers, `(wait)` is legal here and `wait` is not, whatever other rules say."""
     rules = (
-        "(role p) (legal p (Go)) (legal p ( put (it) )) (legal p (wait)) (init wait) (<= (q) (r))"
+        "(role p) (legal p (Go)) (legal p ( put (it) )) (<= (legal ?p (wait)) (role ?p)) "
+        "(init wait) (init (done)) (init (f done)) (<= (q) (r))"
     )
     game = outline(rules)
-    assert [game.spell(move) for move in ("go", "(put it)", "wait")] == [
+    assert [game.spell(move) for move in ("go", "(put it)", "wait", "done")] == [
         "(Go)",
         "(put (it))",
-        "wait",
+        "(wait)",
+        "done",
     ]
     assert game.read("(GO)") == game.read("go") == "go"
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import threading
 import time
+import tomllib
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cache
@@ -22,6 +24,7 @@ from ggp.errors import ConfigError
 from ggp.gdl import parse, parse_term, to_kif
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
+from ggp.gdl.terms import Compound
 from ggp.machine import build_machine
 from ggp.protocol.messages import Abort, Dialect, Play, Start, Stop
 from ggp.protocol.reading import parse_message
@@ -43,11 +46,13 @@ from match_runner.remote.wire import (
     DRESDEN,
     GGP_BASE,
     KEPT,
+    SERVERS,
     ConnectingTime,
     LastTurn,
     NotAMoveError,
     Replacement,
     Scrambler,
+    Server,
     Wire,
     names_of,
 )
@@ -63,7 +68,7 @@ from tests.match_runner.remote.http_player import (
     playing,
 )
 from tests.support import commands
-from tests.support.games import GAMES
+from tests.support.games import GAMES, REPOSITORY
 from tests.support.plain.letter_case import rules_of as as_spelled
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -162,6 +167,28 @@ def test_ggp_base_tells_and_is_told_names_as_the_rules_spell_them() -> None:
         assert stop.terms[1] in ("(Take Apple)", "(Take bigPear)")
 
 
+SEEN = tomllib.loads((REPOSITORY / "tests/engines/servers/messages.toml").read_text("utf-8"))
+"""Messages that real servers sent in matches of some rules, with or without those for `sees`. They
+show the turns, the order of percepts, parentheses, and what replaces an illegal move."""
+
+
+@pytest.mark.parametrize("seen", SEEN["match"], ids=lambda seen: f"{seen['dialect']}")
+def test_messages_are_those_of_real_servers(seen: dict[str, Any]) -> None:
+    lines = [line for line in SEEN["rules"].splitlines() if seen["sees"] or "sees" not in line]
+    program = normalize(parse("\n".join(lines)))
+    dialect = Dialect(seen["dialect"])
+    settings = conditions(server=SERVERS[seen["server"]], dialect=dialect)
+    with playing(HttpPlayer(seen["answers"])) as p, playing(HttpPlayer(["wait"])) as q:
+        at = {"p": p.address, "q": q.address}
+        record = play_match(set_up("listed", program, at), 0, settings)
+    assert record.remote is not None
+    for role, player in (("p", p), ("q", q)):
+        sent = [" ".join(message.split()) for message in player.messages[1:]]
+        sent = [re.sub(r"(?<=\() | (?=\))", "", message) for message in sent]
+        expected = [re.sub(r" (?=\))", "", message) for message in seen[role]]
+        assert [message.replace(record.remote.match_id, "ID") for message in sent] == expected
+
+
 def test_ggp_base_requests_name_the_host() -> None:
     settings = conditions(server=GGP_BASE)
     with playing(HttpPlayer(["(mark 1 1)", "noop"])) as x:
@@ -185,7 +212,7 @@ def test_plain_gdl_is_told_in_every_dialect(dialect: str, second: str | None) ->
         record = match_of("tic_tac_toe", settings, xplayer=x.address, oplayer="random")
     assert record.remote is not None
     name = record.remote.match_id
-    seen = "(DID OPLAYER NOOP) (DID XPLAYER (MARK 1 1))"
+    seen = "(DID XPLAYER (MARK 1 1)) (DID OPLAYER NOOP)"
     expected = (second or "(PLAY {} 1 (MARK 1 1) ({} ))").format(name, seen)
     assert x.messages[2] == expected
     appended = "(<= (SEES ?P (DID ?P2 ?M)) (ROLE ?P) (DOES ?P2 ?M)))"
@@ -215,7 +242,7 @@ def test_rules_that_are_sent_are_the_rules_of_the_game(game: str, scramble: bool
     assert message.role.lower() == received.roles[0]
     if scramble:
         assert set(program.roles) & set(received.roles) <= {"random"}
-        assert len(received.rules) == len(program.rules)
+        assert len(received.rules) == len(program.rules) + (not program.is_gdl2)
     else:
         assert received.digest == program.digest
 
@@ -234,24 +261,78 @@ def test_scrambled_names_come_back_and_keywords_stay() -> None:
     for rule in rules:
         for term in (rule.head, *rule.body):
             assert scrambler.back(scrambler.term(term)) == term
-    for text_kept in ("(goal ?r 100)", "(true (not random))", "nil", "-5", "0.5"):
+    for text_kept in ("(goal ?1 100)", "(true (not random))", "5x", "-5", "0.5"):
         text = to_kif(scrambler.term(parse_term(text_kept)))
         assert text == text_kept
 
 
-def test_keywords_are_scrambled_where_real_servers_do() -> None:
-    def rules_sent(dialect: Dialect) -> str:
-        return Wire(rules_of("monty_hall"), DRESDEN, dialect, np.random.default_rng(1)).start(
-            "m", "p", 1, 1
-        )
+WORDS = """
+(role p) (role random) (legal p (go)) (legal p stay) (legal random (r 1.5)) (base nil) (input p 7)
+(<= (next (n ?p)) (true (n ?x)) (k ?x ?p -3 5x)) (<= terminal (true (n 7))) (goal p 10)
+"""
 
-    older = rules_sent(Dialect.GDL2_OLD)
-    newer = rules_sent(Dialect.GDL2)
-    for word in ("SEES", "RANDOM"):
-        assert f"({word} " not in older
-        assert f" {word} " not in older
-        assert f"{word} " in newer
-    assert "(LEGAL " in older
+
+KEPT_SOMEWHERE = ("sees", "random", "base", "input", "1.5", "5x")
+
+
+@pytest.mark.parametrize(
+    ("server", "dialect", "sees", "stays"),
+    [
+        (DRESDEN, Dialect.GDL2_OLD, True, {"1.5", "5x"}),
+        (DRESDEN, Dialect.GDL2, True, {"1.5", "5x", "random", "sees"}),
+        (GGP_BASE, Dialect.GDL, False, {"base", "input"}),
+    ],
+)
+def test_scrambling_renames_what_real_servers_do(
+    server: Server, dialect: Dialect, sees: bool, stays: set[str]
+) -> None:
+    text = f"{WORDS} (<= (sees p seen) (true (n 7)))" if sees else WORDS.replace("random", "q")
+    wire = Wire(normalize(parse(text)), server, dialect, np.random.default_rng(1))
+    start = parse_message(wire.start("m", "p", 1, 1))
+    assert isinstance(start, Start)
+    sent = start.rules.lower()
+    for name in [
+        "p",
+        "n",
+        "k",
+        "go",
+        "stay",
+        "r",
+        "nil",
+        "seen",
+        "sees",
+        "random",
+        "base",
+        "input",
+        "1.5",
+        "5x",
+        "?x",
+        "?p",
+    ]:
+        assert (re.search(rf"(?<=[ (]){re.escape(name)}(?=[ )])", sent) is not None) == (
+            name in stays
+        ), name
+    for kept in ("(role ", "(legal ", "(next (", "(<= ", " 7)", " -3 ", "terminal"):
+        assert kept in sent
+    go = re.findall(r"\(legal \w+ (\(?\w+\)?)\)", sent)[0]
+    assert wire.read_move(go) == "go"  # which has its parentheses still
+    with pytest.raises(NotAMoveError):
+        wire.read_move(go.strip("()"))
+
+
+def test_plain_gdl_is_scrambled_with_the_rule_that_tells_moves() -> None:
+    rules = rules_of("tic_tac_toe")
+    wire = Wire(rules, DRESDEN, Dialect.GDL2_OLD, np.random.default_rng(1))
+    start = parse_message(wire.start("m", "xplayer", 1, 1))
+    play = parse_message(wire.play("m", 1, LastTurn("noop", (), ("noop", "noop"))))
+    assert isinstance(start, Start)
+    assert isinstance(play, Play)
+    appended = parse(start.rules).rules[-1]
+    assert appended.head.name not in ("sees", "did")
+    assert isinstance(appended.head, Compound)
+    told = appended.head.args[1]
+    assert play.terms is not None
+    assert [parse_term(term).name for term in play.terms] == [told.name] * 2
 
 
 def test_names_that_were_not_sent_are_no_moves() -> None:
