@@ -134,6 +134,7 @@ DRAWS = (
 )  # fmt: skip
 
 
+@pytest.mark.verify
 def test_openspiel_draws_states_in_few_games() -> None:
     playable = []
     for name in spiel_names():
