@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ class OpenSpielBot(BeliefPlayer):
         """
         if program.prefix != PREFIX:
             raise ConfigError(f"{name} plays only games named {PREFIX}NAME")
-        refuse_without_bot(load_game(program.source.text))
+        refuse_without_bot(load_game(program.source.text), Random(0).random)
 
     def __init__(self, options: OpenSpielBotOptions, context: Context) -> None:
         self._bots = Bots(context.machine, context.rng)
@@ -153,7 +154,7 @@ class Bots:
         )
 
 
-def refuse_without_bot(game: Any, draw: Callable[[], float] = lambda: 0.5) -> None:
+def refuse_without_bot(game: Any, draw: Callable[[], float]) -> None:
     """Refuse a `pyspiel.Game` that no search bot of OpenSpiel can play.
 
     Args:
@@ -164,9 +165,9 @@ def refuse_without_bot(game: Any, draw: Callable[[], float] = lambda: 0.5) -> No
     """
     if is_open(game):
         return
-    state, name = game.new_initial_state(), game.get_type().short_name
-    while state.is_chance_node():
-        state.apply_action(state.chance_outcomes()[0][0])
+    state, name, lots = game.new_initial_state(), game.get_type().short_name, Random(0)
+    while state.is_chance_node():  # if the first outcome always came, crazy_eights would not begin
+        state.apply_action(lots.choice(state.chance_outcomes())[0])
     if state.is_simultaneous_node():
         raise ConfigError(f"OpenSpiel's ISMCTS cannot play {name}: players move at once")
     try:

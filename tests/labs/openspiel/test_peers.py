@@ -126,7 +126,11 @@ def test_without_any_time_a_legal_move_is_made() -> None:
     [
         ("kuhn_poker", TREE, "in which players know different things; peer:openspiel-ismcts can"),
         ("openspiel:dark_hex", SET, "in OpenSpiel's own games, ggp.players.spiel_bot:OpenSpielBot"),
-        ("openspiel:dark_hex", BOT, "OpenSpiel does not say how to draw a state from what a player"),
+        (
+            "openspiel:dark_hex",
+            BOT,
+            "OpenSpiel does not say how to draw a state",
+        ),
         ("othello", SET, "in which everybody knows everything; peer:openspiel-mcts can"),
         (
             "meier",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -141,6 +142,6 @@ def test_openspiel_draws_states_in_few_games() -> None:
         game = load_game(name)
         if not is_open(game):
             with suppress(ConfigError):
-                refuse_without_bot(game)
+                refuse_without_bot(game, Random(0).random)
                 playable.append(name)
     assert playable == list(DRAWS)

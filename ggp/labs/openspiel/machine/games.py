@@ -71,15 +71,23 @@ FAULTS: Mapping[str, str] = {
     "dark_chess": "what a player observes holds the half-move clock, so it learns of captures and "
     "moves of pawns out of its sight",
     "dark_hex": f"its information states hold the number of turns, whatever {_TURNS_HIDDEN} says",
-    _GAMBIT: "numbers of actions are sorted at each node and their labels are not, so `(act 0)` may "
-    "have different labels at two nodes; the path of the file without OpenSpiel keeps labels",
+    _GAMBIT: "numbers of actions are sorted at each node and their labels are not, so `(act 0)` "
+    "may have different labels at two nodes; the path of the file without OpenSpiel keeps labels",
     "kriegspiel": "no player is told that a king is in check",
 }
 """What players of a game know otherwise than one expects, by the game's name; of `dark_hex` only
 where its players are to count no turns."""
 
 BLACK_IS_FIRST = frozenset(
-    {"antichess", "chess", "crazyhouse", "dark_chess", "einstein_wurfelt_nicht", "kriegspiel", "rbc"}
+    {
+        "antichess",
+        "chess",
+        "crazyhouse",
+        "dark_chess",
+        "einstein_wurfelt_nicht",
+        "kriegspiel",
+        "rbc",
+    }
 )
 """Games whose player 0 is Black, and moves second."""
 
@@ -369,9 +377,9 @@ class Strings:
         leak: whether strings show a player that does not act hidden information.
         hide_turns: whether a player has the same information state in different turns.
         forgotten: an information state that follows different moves of its player; empty for none.
-        unknowable: a string in whose state a path does not determine legal actions; empty for none.
-        chance_turns: most turns of chance in a walk, or OpenSpiel's bound if a walk did not end; the
-            bound is wrong in some games.
+        unknowable: a string at which a path does not determine legal actions; empty for none.
+        chance_turns: most turns of chance in a walk, or OpenSpiel's bound, which is too high in
+            some games, if a walk did not end.
     """
 
     leak: bool = False

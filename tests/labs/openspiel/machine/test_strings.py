@@ -126,9 +126,7 @@ def test_nobody_is_told_of_checks_in_kriegspiel() -> None:
 
 
 def test_dark_chess_tells_of_moves_of_pawns_out_of_sight() -> None:
-    views = [
-        played("dark_chess", "a3", "h6", move).observation_string(0) for move in ("b3", "Nc3")
-    ]
+    views = [played("dark_chess", "a3", "h6", move).observation_string(0) for move in ("b3", "Nc3")]
     boards, clocks = zip(*(view.rsplit(" ", 2)[:2] for view in views), strict=True)
     assert boards[0] == boards[1]
     assert clocks == ("0", "1")
