@@ -342,7 +342,6 @@ def _describe(program: GameDefinition, machine: Machine) -> dict[str, Any]:
             "relations": len(rules.by_head),
             "static_relations": len(rules.static),
             "recursive_relations": len(rules.recursive),
-            "warnings": len(program.diagnostics),
             "initial_fluents": len(machine.fluents(start)[0]),
         }
     else:
@@ -351,6 +350,7 @@ def _describe(program: GameDefinition, machine: Machine) -> dict[str, Any]:
         "game": program.source.name,
         "roles": list(program.roles),
         **about,
+        "warnings": len(program.diagnostics),
         "legal_moves": {
             role: int(MoveLists(machine, start, role_id).counts[0])
             for role_id, role in enumerate(machine.roles)

@@ -58,7 +58,6 @@ RULE_FIELDS = {
     "relations",
     "static_relations",
     "recursive_relations",
-    "warnings",
     "initial_fluents",
 }
 

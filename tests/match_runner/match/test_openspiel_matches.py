@@ -120,6 +120,7 @@ def test_bots_refuse_games_that_they_cannot_play() -> None:
     bot = parse_spec(BOT)
     for game, backend, message in (
         ("openspiel:liars_dice", "openspiel", "does not say how to draw a state"),
+        ("openspiel:crazy_eights", "openspiel", "does not say how to draw a state"),
         ("openspiel:matrix_rps", "openspiel", "players move at once"),
         ("monty_hall", "prolog", "plays? only games named openspiel:NAME"),
     ):
