@@ -173,7 +173,7 @@ def test_games_in_which_player_0_moves_second_are_those_of_the_table() -> None:
     assert second - BY_CHANCE == BLACK_IS_FIRST
 
 
-BY_CHANCE = {"backgammon", "bridge", "crazy_eights", "dou_dizhu", "euchre", "hearts", "oh_hell"}
+BY_CHANCE = {"backgammon", "crazy_eights", "oh_hell"}
 """Games in which chance decides who begins."""
 
 
