@@ -17,6 +17,7 @@ from ggp.labs.openspiel.machine.games import (
     load_game,
 )
 from ggp.labs.openspiel.machine.nodes import POSITIONAL
+from ggp.labs.openspiel.machine.spiel_machine import SpielMachine
 from ggp.machine import build_machine
 from ggp.machine.abilities import utility_of
 from ggp.machine.games import load_program
@@ -62,7 +63,7 @@ def test_strings_of_most_games_tell_no_more_than_players_know(name: str) -> None
     assert examine(load_game(name)) == Strings()
 
 
-class Secret(pyspiel.Game):  # type: ignore[misc]
+class Secret(pyspiel.Game):  # type: ignore[misc, name-defined]
     """Player 0 hides a number, which decides what player 1 may do."""
 
     def __init__(self, params: dict[str, object] | None = None) -> None:
@@ -81,7 +82,7 @@ class Secret(pyspiel.Game):  # type: ignore[misc]
         return SecretState(self)
 
 
-class SecretState(pyspiel.State):  # type: ignore[misc]
+class SecretState(pyspiel.State):  # type: ignore[misc, name-defined]
     def __init__(self, game: Secret) -> None:
         super().__init__(game)
         self.actions: list[int] = []
@@ -180,8 +181,10 @@ BY_CHANCE = {"backgammon", "crazy_eights", "oh_hell"}
 def test_of_bounds_on_chance_those_that_walks_show_are_believed() -> None:
     """OpenSpiel's bound is 57 deals, and there are 4."""
     assert examine(load_game("tiny_bridge_4p")).chance_turns == 4
-    assert not machine_of_game("openspiel:tiny_bridge_4p", "openspiel").redraws_histories
-    assert machine_of_game("openspiel:skat", "openspiel").redraws_histories
+    for name, redraws in (("tiny_bridge_4p", False), ("skat", True)):
+        machine = machine_of_game(f"openspiel:{name}", "openspiel")
+        assert isinstance(machine, SpielMachine)
+        assert machine.redraws_histories == redraws
 
 
 @pytest.mark.parametrize(
