@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from ggp.cli.arguments import (
     GameOptions,
@@ -45,6 +46,7 @@ from ggp.gdl.normalize import validate as diagnosed
 from ggp.gdl.source import Diagnostic, Rulesheet, Severity, diagnose, errors, gravest, printable
 from ggp.library.solved import explaining_growth
 from ggp.machine import Limits, Machine
+from ggp.machine.base import is_open
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import has_rulesheet, load_program
 from ggp.machine.on_circuit import on_circuit
@@ -316,7 +318,8 @@ def _unhinted(options: GameOptions, *, strict: bool) -> tuple[Diagnostic, ...]:
 def info(options: GameOptions) -> None:
     """Show the roles of a game, its size and its backend.
 
-    The number of ground rules, and the rules that most of them come from, are estimates.
+    The number of ground rules, and the rules that most of them come from, are estimates. A game
+    without rules, as those of OpenSpiel are, is described by who moves when in random matches.
 
     --verbose also shows how each pass shrank the circuit of the propositional network.
     """
@@ -335,7 +338,7 @@ def _parts(values: Mapping[str, Any], source: str) -> Iterator[Table]:
     rows = [
         (name.replace("_", " "), " ".join(map(str, value)) if isinstance(value, list) else value)
         for name, value in values.items()
-        if name not in elsewhere
+        if name not in elsewhere and value is not None
     ]
     moves = values["legal_moves"].items()
     rows += [(f"legal moves of {role} at the start", num) for role, num in moves]
@@ -368,17 +371,23 @@ _COUNTS = ("gates_before", "gates_after", "literals_before", "literals_after")
 
 def _describe(program: GameDefinition, machine: Machine) -> dict[str, Any]:
     start, rules = machine.initial(), program.as_program()
+    if rules.rules:
+        about: dict[str, Any] = {
+            "language": "GDL-II" if rules.is_gdl2 else "GDL",
+            "rules": sum(bool(rule.body) for rule in rules.rules),
+            "facts": sum(not rule.body for rule in rules.rules),
+            "relations": len(rules.by_head),
+            "static_relations": len(rules.static),
+            "recursive_relations": len(rules.recursive),
+            "initial_fluents": len(machine.fluents(start)[0]),
+        }
+    else:
+        about = _matches_in_words(program, machine)
     return {
         "game": program.source.name,
         "roles": list(program.roles),
-        "language": "GDL-II" if rules.is_gdl2 else "GDL",
-        "rules": sum(bool(rule.body) for rule in rules.rules),
-        "facts": sum(not rule.body for rule in rules.rules),
-        "relations": len(rules.by_head),
-        "static_relations": len(rules.static),
-        "recursive_relations": len(rules.recursive),
+        **about,
         "warnings": len(program.diagnostics),
-        "initial_fluents": len(machine.fluents(start)[0]),
         "legal_moves": {
             role: int(MoveLists(machine, start, role_id).counts[0])
             for role_id, role in enumerate(machine.roles)
@@ -386,6 +395,44 @@ def _describe(program: GameDefinition, machine: Machine) -> dict[str, Any]:
         "digest": program.digest,
         "backend": machine.backend,
     }
+
+
+def _matches_in_words(program: GameDefinition, machine: Machine) -> dict[str, Any]:
+    """How a game without rules is played, as the first turns of random matches show it."""
+    states, rng = machine.initial(_WATCHED), np.random.default_rng(0)
+    has_begun = np.zeros(_WATCHED, dtype=np.bool_)
+    first, together, chance = set[str](), set[bool](), 0
+    for turn in range(_WATCHED_TURNS + 1):
+        going = np.flatnonzero(~machine.terminal(states))
+        if not len(going) or turn == _WATCHED_TURNS:
+            break
+        states, has_begun = states.take(going), has_begun[going]
+        lists = [MoveLists(machine, states, role) for role in range(len(machine.roles))]
+        chooses = np.stack([moves.counts > 1 for moves in lists], axis=1)
+        if machine.random_role is not None:
+            chance += int(chooses[:, machine.random_role].sum())
+            chooses[:, machine.random_role] = False
+        acts = chooses.any(axis=1)
+        for row in np.unique(chooses[acts & ~has_begun], axis=0):
+            first.add(" and ".join(np.array(machine.roles)[row]))
+        has_begun |= acts
+        together |= set((chooses[acts].sum(axis=1) > 1).tolist())
+        lanes = np.arange(len(going))
+        joint = [moves.at(lanes, moves.draw(lanes, rng)) for moves in lists]
+        states = machine.step(states, np.stack(joint, axis=1)).states
+    description = program.describe()
+    return {
+        "title": description.title,
+        "chooses_first": " or ".join(sorted(first)) or "nobody",
+        "players_choose": " or ".join("at once" if x else "in turns" for x in sorted(together)),
+        "chance": f"{chance / _WATCHED:g} of the first {turn} turns" if chance else "none",
+        "information": "perfect" if is_open(machine) else "imperfect",
+        "about": description.text or None,
+    }
+
+
+_WATCHED, _WATCHED_TURNS = 10, 100
+"""Number and length of the random matches that describe a game without rules."""
 
 
 EXPORTS: Registry[Callable[[GameDefinition, Machine], str]] = Registry("ggp.exports", "export")

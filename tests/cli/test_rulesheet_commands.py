@@ -51,6 +51,15 @@ INFO_FIELDS = {
     "ground_rules_by_relation",
     "costly_rules",
 }
+RULE_FIELDS = {
+    "language",
+    "rules",
+    "facts",
+    "relations",
+    "static_relations",
+    "recursive_relations",
+    "initial_fluents",
+}
 
 
 def test_validate_accepts_our_games_strictly() -> None:
@@ -160,6 +169,31 @@ def test_info_of_a_game_of_openspiel_expects_no_ground_rules() -> None:
     assert {report[name] for name in ("ground_rules", "expected_to_ground", "costly_rules")} == {
         None
     }
+
+
+@pytest.mark.parametrize(
+    ("game", "first", "choose", "chance", "information"),
+    [
+        ("chess", "p1", "in turns", "none", "perfect"),
+        ("kuhn_poker", "p0", "in turns", "2 of the first 5 turns", "imperfect"),
+        ("goofspiel(num_cards=3)", "p0 and p1", "at once", "2 of the first 4 turns", "perfect"),
+        ("pig(winscore=6)", "p0", "in turns", None, "perfect"),
+    ],
+)
+def test_info_of_a_game_without_rules_says_how_it_is_played(
+    game: str, first: str, choose: str, chance: str | None, information: str
+) -> None:
+    pytest.importorskip("pyspiel")
+    report = json_of("info", f"openspiel:{game}")
+    assert (report["chooses_first"], report["players_choose"]) == (first, choose)
+    assert report["information"] == information
+    assert chance is None or report["chance"] == chance
+    assert ("p0 is Black" in report["about"]) == (game == "chess")
+    assert not INFO_FIELDS - report.keys() - RULE_FIELDS
+    table = run("info", f"openspiel:{game}").stdout
+    assert "chooses first" in table
+    assert "None" not in table
+    assert "facts" not in table
 
 
 @pytest.mark.verify

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from ggp.errors import ConfigError
 from ggp.gdl import list_games, parse
 from ggp.gdl.analysis.told_moves import move_percept
 from ggp.gdl.games import LONG_GAMES
 from ggp.gdl.normalize import normalize
+from ggp.labs.openspiel.machine.games import load_game
 from ggp.machine import Limits, Machine, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program
@@ -37,6 +40,18 @@ SPIEL_GAMES = (
     "openspiel:tic_tac_toe",
 )
 """Games of OpenSpiel of all kinds: with and without chance, secrets and moves at the same time."""
+
+
+def spiel_names() -> list[str]:
+    """OpenSpiel's own games that machines play, with the parameters that they have by default."""
+    names = []
+    for kind in pytest.importorskip("pyspiel").registered_games():
+        with suppress(ConfigError):
+            if kind.default_loadable and not kind.short_name.startswith("python_"):
+                load_game(kind.short_name)
+                names.append(kind.short_name)
+    return names
+
 
 GAMBIT_GAMES = tuple(
     str(path) for path in sorted(Path(__file__).with_name("sheets").glob("gambit/*.?fg"))

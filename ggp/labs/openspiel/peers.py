@@ -19,7 +19,7 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.errors import ConfigError, MachineError
-from ggp.labs.openspiel.machine.games import pyspiel
+from ggp.labs.openspiel.machine.games import PREFIX, pyspiel
 from ggp.labs.openspiel.rulesheets.turns import DrawnWorlds
 from ggp.labs.openspiel.twins import Options, Twin, find_twin, twins
 from ggp.machine.base import Machine
@@ -80,6 +80,11 @@ class _Peer(BeliefPlayer):
         """
         if program is None:
             raise ConfigError(f"{name} plays in matches only: here it does not get the rules")
+        if program.prefix == PREFIX:
+            raise ConfigError(
+                f"{name} plays our rulesheets; in OpenSpiel's own games, "
+                "ggp.players.spiel_bot:OpenSpielBot does"
+            )
         twin = find_twin(program)
         if twin is None:
             raise ConfigError(

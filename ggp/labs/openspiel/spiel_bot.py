@@ -10,17 +10,20 @@ time: it never exceeds its CPU time, but on a busy machine it gets less.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import numpy as np
 
 from ggp.belief import Bags
 from ggp.errors import ConfigError, MachineError
-from ggp.labs.openspiel.machine.games import pyspiel
+from ggp.labs.openspiel.machine.games import PREFIX, is_open, load_game, pyspiel
 from ggp.labs.openspiel.machine.nodes import Node, SpielStates
 from ggp.labs.openspiel.machine.spiel_machine import SpielMachine
-from ggp.machine.base import Machine, States, is_open
+from ggp.machine.base import Machine, States
+from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.player import Choice, Context
@@ -44,6 +47,20 @@ class OpenSpielBot(BeliefPlayer):
     Options = OpenSpielBotOptions
     SOURCE = "OpenSpiel (Lanctot et al. 2019)"
     options: OpenSpielBotOptions
+
+    @classmethod
+    def check_game(cls, name: str, program: GameDefinition) -> None:
+        """Check that a bot of OpenSpiel can play a game.
+
+        Args:
+            name: name of the player in messages.
+
+        Raises:
+            ConfigError: none can; the message says why.
+        """
+        if program.prefix != PREFIX:
+            raise ConfigError(f"{name} plays only games named {PREFIX}NAME")
+        refuse_without_bot(load_game(program.source.text), Random(0).random)
 
     def __init__(self, options: OpenSpielBotOptions, context: Context) -> None:
         self._bots = Bots(context.machine, context.rng)
@@ -88,13 +105,13 @@ class Bots:
 
     def __init__(self, machine: Machine, rng: np.random.Generator) -> None:
         if not isinstance(machine, SpielMachine):
-            raise ConfigError("OpenSpiel's bots play only games named openspiel:NAME")
+            raise ConfigError(f"OpenSpiel's bots play only games named {PREFIX}NAME")
         self._library, self._rng = pyspiel(), rng
-        self._is_open = is_open(machine)
+        game = machine.initial().nodes[0].state.get_game()
+        self._is_open = is_open(game)
         low, high = machine.utility_range
         self._uct_c = UCT_C * (high - low) / 2
-        if not self._is_open:
-            self._refuse_if_it_cannot_draw(machine)
+        refuse_without_bot(game, rng.random)
 
     def move(
         self, states: States, role: int, simulations: int | None, seconds: float | None
@@ -136,17 +153,27 @@ class Bots:
             max_wall_clock_time=seconds,
         )
 
-    def _refuse_if_it_cannot_draw(self, machine: SpielMachine) -> None:
-        state = machine.initial().nodes[0].state.clone()
-        while state.is_chance_node():
-            state.apply_action(state.chance_outcomes()[0][0])
-        name = state.get_game().get_type().short_name
-        if state.is_simultaneous_node():
-            raise ConfigError(f"OpenSpiel's ISMCTS cannot play {name}: players move at once")
-        try:
-            state.resample_from_infostate(state.current_player(), self._rng.random)
-        except self._library.SpielError as error:
-            raise ConfigError(
-                f"OpenSpiel's ISMCTS cannot play {name}: OpenSpiel does not say how to draw a "
-                "state from what a player knows"
-            ) from error
+
+def refuse_without_bot(game: Any, draw: Callable[[], float]) -> None:
+    """Refuse a `pyspiel.Game` that no search bot of OpenSpiel can play.
+
+    Args:
+        draw: returns a random number from 0 to 1, to try whether states can be drawn.
+
+    Raises:
+        ConfigError: players move at once, or OpenSpiel cannot draw a state of an information set.
+    """
+    if is_open(game):
+        return
+    state, name, lots = game.new_initial_state(), game.get_type().short_name, Random(0)
+    while state.is_chance_node():  # if the first outcome always came, crazy_eights would not begin
+        state.apply_action(lots.choice(state.chance_outcomes())[0])
+    if state.is_simultaneous_node():
+        raise ConfigError(f"OpenSpiel's ISMCTS cannot play {name}: players move at once")
+    try:
+        state.resample_from_infostate(state.current_player(), draw)
+    except pyspiel().SpielError as error:
+        raise ConfigError(
+            f"OpenSpiel's ISMCTS cannot play {name}: OpenSpiel does not say how to draw a "
+            "state from what a player knows"
+        ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -266,6 +267,23 @@ def test_without_a_clock_the_same_seed_gives_the_same_bag() -> None:
         bags.append(machine.fluents(bag.states_of(0)))
     assert bags[0] == bags[1]
     assert len(bags[0]) == 1
+
+
+@pytest.mark.parametrize("make", [PySat, Clasp])
+def test_a_limit_of_conflicts_holds_in_every_call(make: Callable[[], ClauseSolver]) -> None:
+    """Seven pigeons have no place in six holes, which takes hundreds of conflicts to see."""
+    pigeons, holes, limit = 7, 6, 20
+    solver = make()
+    solver.add([[holes * pigeon + hole + 1 for hole in range(holes)] for pigeon in range(pigeons)])
+    for hole in range(holes):
+        pairs = itertools.combinations(range(hole + 1, holes * pigeons + 1, holes), 2)
+        solver.add([[-one, -other] for one, other in pairs])
+    for call in range(1, 4):
+        assert solver.solve(limit) is None
+        assert limit * (call - 1) < solver.conflicts <= limit * call + call
+        solver.add([[holes * pigeons + call]])
+    assert solver.solve(100_000) is False
+    solver.close()
 
 
 def test_one_of_python_sats_solvers_is_taken_where_there_is_one() -> None:

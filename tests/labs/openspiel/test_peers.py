@@ -16,6 +16,7 @@ from match_runner.cli import main
 from tests.support.games import machine_of_game
 
 TREE, SET = "peer:openspiel-mcts", "peer:openspiel-ismcts"
+BOT = "ggp.players.spiel_bot:OpenSpielBot"
 
 
 def seated(game: str, role: str, spec: str, seed: int = 0) -> Player:
@@ -69,6 +70,15 @@ def test_a_win_is_found() -> None:
     assert player.choose().move == "(mark 3 3)"
 
 
+def test_a_win_is_found_by_the_side_that_moves_second() -> None:
+    player = seated("tic_tac_toe", "oplayer", f"{TREE}:simulations=300")
+    for x, o in [("(mark 2 2)", None), (None, "(mark 1 1)"), ("(mark 3 3)", None),
+                 (None, "(mark 1 2)"), ("(mark 3 1)", None)]:  # fmt: skip
+        x, o = x or "noop", o or "noop"
+        player.observe(o, [f"(did xplayer {x})", f"(did oplayer {o})"])
+    assert player.choose().move == "(mark 1 3)"
+
+
 def test_a_refused_move_is_known_to_be_taken() -> None:
     """O knows nothing but that the middle is taken: it goes on, in a cell that is not."""
     player = seated("krieg_tic_tac_toe", "oplayer", f"{SET}:simulations=200")
@@ -115,6 +125,12 @@ def test_without_any_time_a_legal_move_is_made() -> None:
     ("game", "spec", "message"),
     [
         ("kuhn_poker", TREE, "in which players know different things; peer:openspiel-ismcts can"),
+        ("openspiel:dark_hex", SET, "in OpenSpiel's own games, ggp.players.spiel_bot:OpenSpielBot"),
+        (
+            "openspiel:dark_hex",
+            BOT,
+            "OpenSpiel does not say how to draw a state",
+        ),
         ("othello", SET, "in which everybody knows everything; peer:openspiel-mcts can"),
         (
             "meier",

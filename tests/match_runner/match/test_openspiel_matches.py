@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 
 import ggp
 from ggp.errors import ConfigError, MatchError
+from ggp.labs.openspiel.machine.games import is_open, load_game
+from ggp.labs.openspiel.spiel_bot import refuse_without_bot
 from ggp.machine.games import load_program
-from ggp.players import make_player, parse_spec
+from ggp.players import check_game, make_player, parse_spec
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import check_record, record_from_json, rules_of
 from match_runner.match.referee import play_match
@@ -20,7 +24,7 @@ from match_runner.series.match_task import rehearse
 from match_runner.tournament import read_tournament
 from tests.match_runner.series.comparisons import play
 from tests.support.effort import rarely
-from tests.support.games import machine_of_game
+from tests.support.games import machine_of_game, spiel_names
 
 BOT = "ggp.players.spiel_bot:OpenSpielBot"
 
@@ -116,8 +120,29 @@ def test_bots_refuse_games_that_they_cannot_play() -> None:
     bot = parse_spec(BOT)
     for game, backend, message in (
         ("openspiel:liars_dice", "openspiel", "does not say how to draw a state"),
+        ("openspiel:crazy_eights", "openspiel", "does not say how to draw a state"),
         ("openspiel:matrix_rps", "openspiel", "players move at once"),
-        ("monty_hall", "prolog", "play only games named openspiel:NAME"),
+        ("monty_hall", "prolog", "plays? only games named openspiel:NAME"),
     ):
         with pytest.raises(ConfigError, match=message):
             make_player(bot, machine_of_game(game, backend), 0, np.random.default_rng(0))
+        with pytest.raises(ConfigError, match=message):  # before the match
+            check_game(bot, load_program(game))
+
+
+DRAWS = (
+    "bargaining", "blackjack", "bridge", "colored_trails", "euchre", "gin_rummy", "hearts",
+    "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker",
+)  # fmt: skip
+
+
+@pytest.mark.verify
+def test_openspiel_draws_states_in_few_games() -> None:
+    playable = []
+    for name in spiel_names():
+        game = load_game(name)
+        if not is_open(game):
+            with suppress(ConfigError):
+                refuse_without_bot(game, Random(0).random)
+                playable.append(name)
+    assert playable == list(DRAWS)

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -313,6 +314,20 @@ def test_who_wins_more_is_rated_higher() -> None:
 def test_equal_scores_leave_ratings_equal() -> None:
     ratings = rate(range(2), [{0: 50.0, 1: 50.0}] * 5)
     assert ratings[0].mean == pytest.approx(ratings[1].mean)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_pool_of_equals_keeps_its_mean_and_mirror_matches_do_not_count(size: int) -> None:
+    rng = np.random.default_rng(1)
+    contests, mirrored = [], []
+    for _ in range(300):
+        players = rng.choice(6, size=size, replace=False).tolist()
+        contest = dict(zip(players, rng.permutation([0.0, 50.0, 100.0]).tolist(), strict=False))
+        contests.append(contest)
+        mirrored += [contest, {players[0]: 50.0}]  # this one has all its seats
+    ratings = rate(range(6), contests)
+    assert np.mean([rating.mean for rating in ratings.values()]) == pytest.approx(25, abs=0.7)
+    assert rate(range(6), mirrored) == ratings
 
 
 # ---------------------------------------------------------------- the command, and remote players

@@ -16,9 +16,9 @@ import os
 import re
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import blake2b
 from importlib import import_module
@@ -45,6 +45,9 @@ _TURNS_HIDDEN, _TURNS_SHOWN = "obstype", "reveal-numturns"
 number of turns so far: paths of GDL-II always have it."""
 
 
+_COUNTS_TURNS = "dark_hex"
+"""The game whose information states hold the number of turns whatever `obstype` says."""
+
 _GAMBIT = "efg_game"
 """The name of games that OpenSpiel reads from a file of Gambit."""
 
@@ -54,10 +57,38 @@ _FILE = re.compile(r"\b(filename|\w*_file)\s*=")
 _SHOWN = 80
 """Most characters of a text in a message."""
 
-HIDES_TURNS = frozenset(
-    {"dark_hex_ir", "go_fish", "liars_dice_ir", "phantom_ttt_ir", "repeated_leduc_poker"}
+_TURNS = (
+    "our roles count turns and remember what they did, and this game hides it from its players; so "
+    "they tell apart what players of OpenSpiel do not"
 )
-"""Games whose players do not know the number of turns so far, or forget their moves."""
+
+FAULTS: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("dark_hex_ir", "go_fish", "liars_dice_ir", "phantom_ttt_ir", "repeated_leduc_poker"),
+        _TURNS,
+    ),
+    "dark_chess": "what a player observes holds the half-move clock, so it learns of captures and "
+    "moves of pawns out of its sight",
+    "dark_hex": f"its information states hold the number of turns, whatever {_TURNS_HIDDEN} says",
+    _GAMBIT: "numbers of actions are sorted at each node and their labels are not, so `(act 0)` "
+    "may have different labels at two nodes; the path of the file without OpenSpiel keeps labels",
+    "kriegspiel": "no player is told that a king is in check",
+}
+"""What players of a game know otherwise than one expects, by the game's name; of `dark_hex` only
+where its players are to count no turns."""
+
+BLACK_IS_FIRST = frozenset(
+    {
+        "antichess",
+        "chess",
+        "crazyhouse",
+        "dark_chess",
+        "einstein_wurfelt_nicht",
+        "kriegspiel",
+        "rbc",
+    }
+)
+"""Games whose player 0 is Black, and moves second."""
 
 _log = logging.getLogger(__name__)
 
@@ -70,6 +101,7 @@ class SpielGame:
         utilities: lowest and highest utility of a player; goals 0 to 100 stand for them.
         title: OpenSpiel's long name of the game.
         strings: faults of the strings of information states.
+        about: sentences on who moves first and what players see.
     """
 
     prefix: ClassVar[str] = PREFIX
@@ -80,6 +112,7 @@ class SpielGame:
     utilities: tuple[float, float]
     title: str
     strings: Strings
+    about: tuple[str, ...]
 
     @cached_property
     def digest(self) -> str:
@@ -87,8 +120,9 @@ class SpielGame:
         return blake2b(self.source.text.encode(), digest_size=16).hexdigest()
 
     def describe(self) -> Description:
-        """The title; OpenSpiel has no other description."""
-        return Description(self.title, "OpenSpiel plays this game; it has no rules to show.")
+        """The title, and what is known of the players; OpenSpiel has no other description."""
+        lines = ("OpenSpiel plays this game; it has no rules to show.", *self.about)
+        return Description(self.title, "\n".join(lines))
 
     def as_program(self) -> Program:
         """A program without rules."""
@@ -113,8 +147,7 @@ def spiel_game(text: str, name: str) -> SpielGame:
     """The game named by a text `openspiel:NAME(PARAMETERS)`.
 
     If the game has the parameter `obstype` and the text does not set it, players observe the number
-    of turns, as they always do in GDL-II. A warning is logged for games in which they do not, or
-    forget their moves.
+    of turns, as they always do in GDL-II. A warning is logged for each fault (`FAULTS`, `examine`).
 
         >>> spiel_game("openspiel:kuhn_poker", "kuhn_poker").roles
         ('p0', 'p1', 'random')
@@ -128,17 +161,15 @@ def spiel_game(text: str, name: str) -> SpielGame:
     """
     game, full_name = _loaded(text)
     kind = game.get_type()
-    strings = Strings()
-    if kind.provides_information_state_string and not is_open(game):
-        strings = examine(game)
+    strings = Strings() if is_open(game) else examine(game)
     if kind.short_name == _GAMBIT and (strings.forgotten or strings.hide_turns):
         raise ConfigError(
             f"{text.strip()} cannot be played as OpenSpiel reads it: {_unlike_roles(strings)}; "
             "give the path of the file without OpenSpiel, as in `ggp solve game.efg`"
         )
-    hides = game.get_parameters().get(_TURNS_HIDDEN, _TURNS_SHOWN) != _TURNS_SHOWN
-    if hides or strings.hide_turns or strings.forgotten or kind.short_name in HIDES_TURNS:
-        _warn_of_turns(text.strip())
+    faults = _faults(game, strings)
+    for fault in faults:
+        _warn(text.strip(), fault)
     roles = [f"p{player}" for player in range(game.num_players())]
     if kind.chance_mode == pyspiel().GameType.ChanceMode.EXPLICIT_STOCHASTIC:
         roles.append(RANDOM)
@@ -148,7 +179,35 @@ def spiel_game(text: str, name: str) -> SpielGame:
         utilities=(game.min_utility(), game.max_utility()),
         title=kind.long_name,
         strings=strings,
+        about=tuple(_about(game, strings, faults)),
     )
+
+
+def _about(game: Any, strings: Strings, faults: tuple[str, ...]) -> Iterator[str]:
+    """Sentences on who moves first, what players see, and what is odd about it."""
+    kind = game.get_type()
+    if kind.short_name in BLACK_IS_FIRST:
+        yield "p0 is Black and moves second."
+    if is_open(game):
+        yield "Everybody sees all moves."
+    else:
+        words = "information state" if kind.provides_information_state_string else "observation"
+        yield f"A player sees a digest of its {words}{' when it moves' if strings.leak else ''}."
+    yield from (f"{fault[0].upper()}{fault[1:]}." for fault in faults)
+
+
+def _faults(game: Any, strings: Strings) -> tuple[str, ...]:
+    """What players of a game know otherwise than one expects; the same sentence once."""
+    name = game.get_type().short_name
+    hides = game.get_parameters().get(_TURNS_HIDDEN, _TURNS_SHOWN) != _TURNS_SHOWN
+    faults = [FAULTS[name]] if name in FAULTS and (hides or name != _COUNTS_TURNS) else []
+    if (hides and name != _COUNTS_TURNS) or strings.hide_turns or strings.forgotten:
+        faults.append(_TURNS)
+    if strings.unknowable:
+        faults.append(
+            f"after {strings.unknowable!r} a player's legal moves depend on what it does not know"
+        )
+    return tuple(dict.fromkeys(faults))
 
 
 def is_open(game: Any) -> bool:
@@ -262,13 +321,9 @@ def _check_kind(text: str, game: Any) -> None:
 
 
 @cache
-def _warn_of_turns(text: str) -> None:
-    """Warn once that our roles distinguish states that players of OpenSpiel do not."""
-    _log.warning(
-        "%s: our roles count turns and remember what they did, and this game hides it from its "
-        "players; so they tell apart what players of OpenSpiel do not",
-        text,
-    )
+def _warn(text: str, fault: str) -> None:
+    """Warn once of a fault of a game."""
+    _log.warning("%s: %s", text, fault)
 
 
 def _unlike_roles(strings: Strings) -> str:
@@ -289,7 +344,7 @@ def _first_line(error: BaseException) -> str:
 
 
 # ------------------------------------------------------------------------
-# Tests whether the strings of a game of OpenSpiel leak hidden information.
+# Tests whether the strings of a game of OpenSpiel leak hidden information, or hide legal moves.
 #
 # OpenSpiel defines `information_state_string` for the player that acts, and most games have one for
 # the other players, too. Some games give them the knowledge of the acting player: for example all
@@ -300,7 +355,8 @@ def _first_line(error: BaseException) -> str:
 # to the same information state by the same moves of its own, but gave it different strings on the
 # way, these strings leaked.
 #
-# The same walks show whether players forget their moves, or cannot count turns.
+# The same walks show whether players forget their moves, or cannot count turns, and whether two
+# histories with the same path of a player give it different legal actions.
 
 MAX_STATES = 1_000
 """Most states that walks visit: all states of a small game."""
@@ -320,11 +376,16 @@ class Strings:
         leak: whether strings show a player that does not act hidden information.
         hide_turns: whether a player has the same information state in different turns.
         forgotten: an information state that follows different moves of its player; empty for none.
+        unknowable: a string at which a path does not determine legal actions; empty for none.
+        chance_turns: most turns of chance in a walk, or OpenSpiel's bound, which is too high in
+            some games, if a walk did not end.
     """
 
     leak: bool = False
     hide_turns: bool = False
     forgotten: str = ""
+    unknowable: str = ""
+    chance_turns: int = field(default=0, compare=False)
 
 
 class _Memory(NamedTuple):
@@ -335,16 +396,18 @@ class _Memory(NamedTuple):
         strings: id of all its strings, repetitions once, and the moves between them.
         choices: id of its information states and moves.
         turns: id of the turns of its moves.
+        path: id of its moves and new strings, turn by turn.
     """
 
     last: str | None
     strings: int
     choices: int
     turns: int
+    path: int
 
 
 def examine(game: Any, most_states: int = MAX_STATES) -> Strings:
-    """Walk through a game that provides strings of information states, and report their faults.
+    """Walk through a game of imperfect information, and report faults of its strings.
 
     Args:
         game: the `pyspiel.Game`.
@@ -363,13 +426,18 @@ class _Walks:
     def __init__(self, game: Any) -> None:
         self._root = game.new_initial_state()
         self._players = range(game.num_players())
+        self._chance_bound: int = game.max_chance_nodes_in_history()
         self._numbers: dict[tuple[object, ...], int] = {}
         self._first_visits: dict[tuple[int, str], tuple[_Memory, int]] = {}
+        self._first_legal: dict[tuple[int, int], list[int]] = {}
+        kind = game.get_type()
+        self._remembers: bool = kind.provides_information_state_string
+        self._sees: bool = kind.provides_observation_string
         self._faults = Strings()
 
     def walk(self, most_states: int) -> Strings:
         rng, budget = Random(0), most_states
-        blank = [_Memory(None, 0, 0, 0) for _ in self._players]
+        blank = [_Memory(None, 0, 0, 0, 0) for _ in self._players]
         queue = deque([(self._root, self._remember(self._root, blank, {}, 0), 0)])
         while queue and budget > most_states * (1 - _SHARE):
             state, memories, turn = queue.popleft()
@@ -386,6 +454,10 @@ class _Walks:
                 state, moves = _random_child(state, rng)
                 budget, turn = budget - 1, turn + 1
                 memories = self._remember(state, memories, moves, turn)
+            chance_turns = sum(choice.player < 0 for choice in state.full_history())
+            if budget > 0 and not state.is_terminal():
+                chance_turns = self._chance_bound
+            self._faults.chance_turns = max(self._faults.chance_turns, chance_turns)
         return self._faults
 
     def _remember(
@@ -402,10 +474,16 @@ class _Walks:
             words = self._words(state, player)
             if words != memory.last:
                 strings = self._number(strings, words)
-            new = _Memory(words, strings, choices, turns)
+            news = words if words != memory.last else None
+            path = self._number(memory.path, "path", moves.get(player), news, acts(state, player))
+            new = _Memory(words, strings, choices, turns, path)
             updated.append(new)
             if words is not None and acts(state, player):
-                self._compare(player, words, new, turn)
+                legal = state.legal_actions(player)
+                if self._first_legal.setdefault((player, path), legal) != legal:
+                    self._faults.unknowable = self._faults.unknowable or words
+                if self._remembers:
+                    self._compare(player, words, new, turn)
         return updated
 
     def _compare(self, player: int, words: str, memory: _Memory, turn: int) -> None:
@@ -424,7 +502,9 @@ class _Walks:
         if state.is_terminal():
             return None
         try:
-            return str(state.information_state_string(player))
+            if self._remembers:
+                return str(state.information_state_string(player))
+            return str(state.observation_string(player)) if self._sees else None
         except RuntimeError:  # OpenSpiel's error is a subclass
             return None
 

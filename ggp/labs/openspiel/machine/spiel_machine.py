@@ -81,7 +81,7 @@ class SpielMachine:
             not self._knowledge.is_open
             and not program.strings.leak  # mending compares the words of every turn
             and kind.dynamics == dynamics.SEQUENTIAL
-            and game.max_chance_nodes_in_history() >= MIN_DEALT
+            and program.strings.chance_turns >= MIN_DEALT
         )
         self._is_warned = False
 

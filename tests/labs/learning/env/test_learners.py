@@ -36,6 +36,20 @@ def test_aec_environment_passes_the_tests_of_pettingzoo(game: str) -> None:
         pettingzoo_tests.api_test(pettingzoo_env.aec_env(game), num_cycles=60)
 
 
+def test_who_is_not_asked_has_no_legal_action() -> None:
+    env = pettingzoo_env.aec_env("leduc_poker")
+    env.reset(seed=1)
+    for agent in env.agent_iter():
+        seen, _, over, _, _ = env.last()
+        (idle,) = set(env.possible_agents) - {agent}
+        if over:
+            env.step(None)
+            continue
+        assert seen["action_mask"].any()
+        assert not env.observe(idle)["action_mask"].any()
+        env.step(env.action_space(agent).sample(seen["action_mask"]))
+
+
 def test_seeds_are_those_of_pettingzoo() -> None:
     pettingzoo_tests.seed_test(lambda: pettingzoo_env.aec_env("kuhn_poker"), num_cycles=60)
 

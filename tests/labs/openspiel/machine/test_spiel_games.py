@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import BackendUnavailableError, ConfigError
+from ggp.labs.openspiel.machine import games
 from ggp.machine import build_machine
 from ggp.machine.games import load_program, read_program
 from tests.support.games import REPOSITORY
@@ -165,7 +166,27 @@ def test_a_blank_before_parameters_is_no_part_of_the_name() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("kriegspiel", "no player is told that a king is in check"),
+        ("dark_chess", "what a player observes holds the half-move clock"),
+        ("dark_hex(board_size=2,obstype=reveal-nothing)", "hold the number of turns, whatever"),
+    ],
+)
+def test_what_is_odd_about_knowledge_is_named(
+    name: str, fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    games._warn.cache_clear()
+    about = load_program(f"openspiel:{name}").describe().text
+    (record,) = caplog.records
+    assert fault in record.getMessage()
+    assert fault[5:] in about
+    assert f"a digest of its {'observation' if 'chess' in name else 'information state'}" in about
+
+
 def test_games_that_hide_turns_come_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    games._warn.cache_clear()
     for _ in range(2):
         load_program("openspiel:liars_dice_ir")
         load_program("openspiel:dark_hex(board_size=2,obstype=reveal-nothing)")

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
 from ggp.errors import ConfigError
-from ggp.labs.openspiel.machine.games import SpielGame, Strings, examine, load_game
+from ggp.labs.openspiel.machine.games import (
+    BLACK_IS_FIRST,
+    SpielGame,
+    Strings,
+    examine,
+    load_game,
+)
+from ggp.labs.openspiel.machine.nodes import POSITIONAL
+from ggp.labs.openspiel.machine.spiel_machine import SpielMachine
 from ggp.machine import build_machine
 from ggp.machine.abilities import utility_of
 from ggp.machine.games import load_program
 from ggp.solve import solve
 from tests.machine.gambit.test_files import DRIVER, PATHS
-from tests.support.games import SPIEL_GAMES
+from tests.support.games import SPIEL_GAMES, machine_of_game, spiel_names
 
 pyspiel = pytest.importorskip("pyspiel")
 
@@ -51,6 +61,150 @@ t "" 1 "" { 4 0 }
 )
 def test_strings_of_most_games_tell_no_more_than_players_know(name: str) -> None:
     assert examine(load_game(name)) == Strings()
+
+
+class Secret(pyspiel.Game):  # type: ignore[misc, name-defined]
+    """Player 0 hides a number, which decides what player 1 may do."""
+
+    def __init__(self, params: dict[str, object] | None = None) -> None:
+        kind = pyspiel.load_game("kuhn_poker").get_type()
+        info = pyspiel.GameInfo(2, 0, 2, -1.0, 1.0, 0.0, 2)
+        super().__init__(
+            pyspiel.GameType(
+                "ggp_secret", "Secret", kind.dynamics, kind.ChanceMode.DETERMINISTIC,
+                kind.information, kind.utility, kind.reward_model, 2, 2, False, False, True, False,
+            ),
+            info,
+            params or {},
+        )  # fmt: skip
+
+    def new_initial_state(self) -> object:
+        return SecretState(self)
+
+
+class SecretState(pyspiel.State):  # type: ignore[misc, name-defined]
+    def __init__(self, game: Secret) -> None:
+        super().__init__(game)
+        self.actions: list[int] = []
+
+    def current_player(self) -> int:
+        return -4 if self.is_terminal() else len(self.actions)
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return [0, 1] if not self.actions else [self.actions[0]]
+
+    def _apply_action(self, action: int) -> None:
+        self.actions.append(action)
+
+    def is_terminal(self) -> bool:
+        return len(self.actions) == 2
+
+    def returns(self) -> list[float]:
+        return [0.0, 0.0]
+
+    def observation_string(self, player: int) -> str:
+        return f"player {player}"
+
+    def __str__(self) -> str:
+        return str(self.actions)
+
+
+def test_legal_moves_that_a_player_cannot_know_are_found() -> None:
+    assert examine(Secret()).unknowable == "player 1"
+
+
+def played(name: str, *moves: str) -> Any:
+    state = pyspiel.load_game(name).new_initial_state()
+    for move in moves:
+        state.apply_action(state.string_to_action(move))
+    return state
+
+
+def test_nobody_is_told_of_checks_in_kriegspiel() -> None:
+    check, quiet = (played("kriegspiel", "e2e3", "f7f6", queen) for queen in ("d1h5", "d1g4"))
+    assert check.information_state_string(0) == quiet.information_state_string(0)
+    assert "check" not in check.information_state_string(1)
+
+
+def test_dark_chess_tells_of_moves_of_pawns_out_of_sight() -> None:
+    views = [played("dark_chess", "a3", "h6", move).observation_string(0) for move in ("b3", "Nc3")]
+    boards, clocks = zip(*(view.rsplit(" ", 2)[:2] for view in views), strict=True)
+    assert boards[0] == boards[1]
+    assert clocks == ("0", "1")
+
+
+def test_dark_hex_counts_turns_where_it_is_to_reveal_nothing() -> None:
+    texts = set()
+    states = [played("dark_hex(board_size=2,obstype=reveal-nothing)")]
+    while states:
+        state = states.pop()
+        if not state.is_terminal():
+            texts.add((state.current_player(), *state.information_state_string().split("\n")))
+            states += map(state.child, state.legal_actions())
+    uncounted = {(*text[:-2], text[-1]) for text in texts}
+    assert (len(texts), len(uncounted)) == (134, 70)
+
+
+def test_actions_of_a_gambit_file_do_not_keep_their_labels(tmp_path: Path) -> None:
+    path = tmp_path / "game.efg"
+    path.write_text(ORDERS)
+    state = pyspiel.load_game(f"efg_game(filename={path})").new_initial_state()
+    labels = [state.action_to_string(0), state.child(1).action_to_string(0)]
+    assert labels == ["b", "a"]
+
+
+ORDERS = """EFG 2 R "orders" { "p" "q" } ""
+p "" 1 1 "" { "b" "a" } 0
+t "" 1 "" { 1 -1 }
+p "" 1 2 "" { "a" "b" } 0
+t "" 2 "" { 1 -1 }
+t "" 3 "" { -1 1 }
+"""
+
+
+@pytest.mark.verify
+def test_games_in_which_player_0_moves_second_are_those_of_the_table() -> None:
+    second = set()
+    for name in spiel_names():
+        state, rng = load_game(name).new_initial_state(), Random(0)
+        while state.is_chance_node():
+            state.apply_action(rng.choice(state.legal_actions()))
+        if state.current_player() > 0:
+            second.add(name)
+    assert second - BY_CHANCE == BLACK_IS_FIRST
+
+
+BY_CHANCE = {"backgammon", "crazy_eights", "oh_hell"}
+"""Games in which chance decides who begins."""
+
+
+def test_of_bounds_on_chance_those_that_walks_show_are_believed() -> None:
+    """OpenSpiel's bound is 57 deals, and there are 4."""
+    assert examine(load_game("tiny_bridge_4p")).chance_turns == 4
+    for name, redraws in (("tiny_bridge_4p", False), ("skat", True)):
+        machine = machine_of_game(f"openspiel:{name}", "openspiel")
+        assert isinstance(machine, SpielMachine)
+        assert machine.redraws_histories == redraws
+
+
+@pytest.mark.parametrize(
+    "name", ["breakthrough(rows=4,columns=3)", "connect_four", "hex(board_size=3)", "nim",
+             "pentago", "tic_tac_toe", "y(board_size=3)"]
+)  # fmt: skip
+def test_a_position_determines_what_may_happen(name: str) -> None:
+    """Machines take states with the same text for one state."""
+    known: dict[str, Any] = {}
+    rng = Random(0)
+    for _ in range(60):
+        state = pyspiel.load_game(name).new_initial_state()
+        for _ in range(12):
+            if state.is_terminal():
+                break
+            state.apply_action(rng.choice(state.legal_actions()[:4]))
+            legal = [] if state.is_terminal() else state.legal_actions()
+            follows = legal, state.returns(), [str(state.child(action)) for action in legal[:6]]
+            assert known.setdefault(f"{state.current_player()} {state}", follows) == follows
+    assert {name.partition("(")[0]} <= POSITIONAL
 
 
 @pytest.mark.parametrize("name", ["dark_hex_ir", "phantom_ttt_ir", "repeated_leduc_poker"])
