@@ -200,7 +200,9 @@ class MatchLog:
         self._file: TextIO | None = None
         self.path = resumes
         self.beliefs: dict[str, Believed] = {} if resumes is None else _beliefs_beside(resumes)
-        self._beliefs_bytes = 0 if resumes is None else _bytes_of(resumes.with_suffix(BELIEFS_SUFFIX))
+        self._beliefs_bytes = (
+            0 if resumes is None else _bytes_of(resumes.with_suffix(BELIEFS_SUFFIX))
+        )
         try:
             if resumes is not None:
                 _cut_torn_line(resumes)

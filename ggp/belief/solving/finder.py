@@ -45,8 +45,9 @@ from ggp.machine.on_circuit import on_circuit
 STEPS_BACK = (5, 10, 20, 40, 80)
 """Approximate lengths of windows in turns; the last window begins with a whole information set."""
 
-WITNESSES, CHAIN_STEPS = 32, 30
-"""Most paths to solve for, and most steps of each chain; a clock may end both earlier."""
+WITNESSES, CHAIN_STEPS, WITNESS_SHARE = 32, 30, 0.5
+"""Most paths to solve for, and most steps of each chain; a clock may end both earlier, and after
+this share of the time one path is enough."""
 
 MAX_MISSING = 10
 """Most turns that may be missing at the end of a window opened in an earlier turn."""
@@ -136,9 +137,7 @@ class SolvedFinder:
         starts: Sequence[WindowStart],
         capacity: int,
         rng: np.random.Generator,
-        stop: Callable[[], bool],
-        *,
-        timed: bool,
+        budget: Spent,
         near: CompletePaths | None = None,
     ) -> Segments | None:
         """The bag of a path; None if no path was found.
@@ -146,15 +145,13 @@ class SolvedFinder:
         Args:
             starts: possible beginnings of windows, latest first; at last a whole information set.
             capacity: most entries.
-            stop: when true, the search ends, with the paths found so far.
-            timed: whether only `stop` ends it.
+            budget: when it is over, the search ends, with the paths found so far.
             near: paths of the first of these turns: guesses begin like them, so that solutions
                 are found much sooner.
 
         Returns:
             a bag; it is exact and empty if it is proved that there is no path.
         """
-        budget = Spent(1 << 60 if timed else MAX_CONFLICTS, stop)
         self.solution = None
         turns = _turns_of(self._tree, path)
         for window, bag in self._windows(role, turns, starts, rng):
@@ -636,16 +633,12 @@ class Solving(Finder):
         self, bags: Bags, starts: list[WindowStart], capacity: int, rng: np.random.Generator
     ) -> Segments | None:
         setting, path = self._setting, int(bags.paths[0])
-        solved = self._solver.find(
-            bags.role,
-            path,
-            starts,
-            capacity,
-            rng,
+        budget = Spent(
+            1 << 60 if setting.timed else MAX_CONFLICTS,
             setting.stop,
-            timed=setting.timed,
-            near=self._followed,
+            lambda: setting.is_past(WITNESS_SHARE),
         )
+        solved = self._solver.find(bags.role, path, starts, capacity, rng, budget, self._followed)
         if solved is not None:
             self.solved_path = path
         solution, self._solver.solution = self._solver.solution, None

@@ -37,6 +37,7 @@ from ggp.belief.solving.unrolling_kernels import (
     simulate,
     write,
 )
+from ggp.belief.turns.completions import never
 from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
@@ -464,10 +465,12 @@ class Spent:
     Attributes:
         conflicts: the remaining number.
         stop: when true, the search ends.
+        suffices: when true, so does one solution: what is done with it needs time, too.
     """
 
     conflicts: int
     stop: Callable[[], bool]
+    suffices: Callable[[], bool] = never
 
     @property
     def is_over(self) -> bool:
@@ -563,6 +566,8 @@ class Window:
         starts: list[int] = []
         moves: list[IntArray] = []
         while len(starts) < count and not self.is_empty and not budget.is_over:
+            if starts and budget.suffices():
+                break
             # Near guesses are repaired in no time if any can be, and otherwise lead astray.
             begins = near if near is not None and rng.random() < 0.5 else None
             self._solver.guess(self._unrolling.guess(rng, begins))

@@ -66,6 +66,17 @@ def test_the_one_path_of_many_is_found(number: int) -> None:
     assert [state.fluents for state in belief.particles] == [(f"(at {number + 1})",)]
 
 
+def test_one_path_is_enough_when_time_is_short() -> None:
+    machine = machine_of_rules(coins(18), "propnet")
+    window, budget = window_of(machine, 0, turns_of(machine, heads(18)))
+    for is_short, number in ((False, 4), (True, 1)):
+        budget.suffices = (lambda: True) if is_short else never
+        paths = window.witnesses(4, budget, np.random.default_rng(0))
+        assert paths is not None
+        assert len(paths) == number
+    window.close()
+
+
 def test_what_cannot_be_is_proved() -> None:
     machine = machine_of_rules(coins(60), "propnet")
     turns = turns_of(machine, heads(60))
@@ -209,7 +220,7 @@ def test_a_window_stays_open_from_turn_to_turn(monkeypatch: pytest.MonkeyPatch) 
     for length, turn in enumerate(turns, start=1):
         node = tree.extend(node, *(np.array([x]) for x in turn))
         starts = [WindowStart(length, begun)]
-        found = solved.find(0, int(node[0]), starts, 8, rng, never, timed=False)
+        found = solved.find(0, int(node[0]), starts, 8, rng, Spent(1 << 17, never))
         assert found is not None
         exact = truth.at(node, 0, rng)
         assert set(machine.fluents(found.states)) <= set(machine.fluents(exact.states_of(0)))
@@ -219,7 +230,7 @@ def test_a_window_stays_open_from_turn_to_turn(monkeypatch: pytest.MonkeyPatch) 
     node = np.zeros(1, dtype=np.int64)
     for turn in other:
         node = tree.extend(node, *(np.array([x]) for x in turn))
-    found = solved.find(0, int(node[0]), [WindowStart(6, begun)], 8, rng, never, timed=False)
+    found = solved.find(0, int(node[0]), [WindowStart(6, begun)], 8, rng, Spent(1 << 17, never))
     assert found is not None
     assert made == 2
 
@@ -302,7 +313,7 @@ def test_what_is_solved_for_weighs_by_the_model_of_others() -> None:
     assert max(truth.values()) > 1.5 * sorted(truth.values())[-2]
     start = WindowStart(2, initial_segments(machine, 1, keep_views=False))
     found = SolvedFinder(machine, tree, model).find(
-        role, int(node[0]), [start], 2_000, np.random.default_rng(0), never, timed=False
+        role, int(node[0]), [start], 2_000, np.random.default_rng(0), Spent(1 << 17, never)
     )
     assert found is not None
     solved = Bags(role, node, np.zeros(1, dtype=np.int64), found)
