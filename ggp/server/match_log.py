@@ -89,12 +89,12 @@ def restore(
             replayed.append(restored)
     lobby.resume(now, listens_since_s)
     lobby.forget(now)
-    restored = tuple(_still_open(replayed, lobby))
-    resumed = {match.path.with_suffix(BELIEFS_SUFFIX) for match in restored}
+    going_on = tuple(_still_open(replayed, lobby))
+    resumed = {match.path.with_suffix(BELIEFS_SUFFIX) for match in going_on}
     for beliefs in {*folder.glob(f"*{BELIEFS_SUFFIX}")} - resumed:
         with contextlib.suppress(OSError):
             beliefs.unlink()
-    return restored
+    return going_on
 
 
 def _still_open(replayed: Iterable[Restored], lobby: Lobby) -> Iterator[Restored]:

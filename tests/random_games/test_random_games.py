@@ -11,7 +11,7 @@ import pytest
 from ggp.belief import UNIFORM, Bags, HyperPlaySampler, PathTree, never
 from ggp.belief.bags import initial_segments
 from ggp.belief.solving.finder import SolvedFinder, WindowStart
-from ggp.belief.solving.unrolling import is_solvable
+from ggp.belief.solving.unrolling import Spent, is_solvable
 from ggp.search.playouts import PlayoutSearch
 from tests.random_games.cases import Case, case, changed, exact_bag, node_of, role_of, some_games
 from tests.random_games.generator import random_game
@@ -104,8 +104,7 @@ def test_solving_alone_finds_what_there_is_and_proves_what_is_not(seeds: range) 
                 [start],
                 100,
                 np.random.default_rng(seed),
-                never,
-                timed=False,
+                Spent(1 << 17, never),
             )
             assert solved_bag is not None, seed
             bag = Bags(role_of(at), np.array([node]), np.zeros(1, dtype=np.int64), solved_bag)

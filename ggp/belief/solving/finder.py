@@ -633,11 +633,8 @@ class Solving(Finder):
         self, bags: Bags, starts: list[WindowStart], capacity: int, rng: np.random.Generator
     ) -> Segments | None:
         setting, path = self._setting, int(bags.paths[0])
-        budget = Spent(
-            1 << 60 if setting.timed else MAX_CONFLICTS,
-            setting.stop,
-            lambda: setting.is_past(WITNESS_SHARE),
-        )
+        most = 1 << 60 if setting.timed else MAX_CONFLICTS
+        budget = Spent(most, setting.stop, lambda: setting.is_past(WITNESS_SHARE))
         solved = self._solver.find(bags.role, path, starts, capacity, rng, budget, self._followed)
         if solved is not None:
             self.solved_path = path
@@ -654,10 +651,9 @@ class Solving(Finder):
         exact = next((back for back, node in enumerate(nodes) if self._is_whole(node)), None)
         starts = [WindowStart(*pair) for pair in self._trail.starts(self._setting.tree, path)]
         starts = [start for start in starts if exact is None or start.back < exact]
-        if exact is None:
-            starts.append(WindowStart(len(nodes) - 1, self._setting.beginning(1)))
-        else:
-            starts.append(WindowStart(exact, self._exact.get(nodes[exact])))
+        beginning = WindowStart(len(nodes) - 1, self._setting.beginning(1))
+        whole = beginning if exact is None else WindowStart(exact, self._exact.get(nodes[exact]))
+        starts.append(whole)
         if self._followed is not None:
             back = len(nodes) - 1 - self._followed.first
             further = [start for start in starts if start.back > back]
