@@ -25,6 +25,7 @@ from ggp.belief.bags import Bags, Segments
 from ggp.belief.paths import DRAWN, PathTree
 from ggp.errors import MachineError, SnapshotError
 from ggp.machine.abilities import StateWriter
+from ggp.machine.arrays import first_seen_columns
 from ggp.machine.base import UNKNOWN, IntArray, Machine
 
 MAX_EXACT, MAX_SAMPLED, MAX_FLUENTS = 1000, 256, 1 << 15
@@ -132,20 +133,22 @@ def _written_paths(
     The empty paths of the roles come first, without a row of their own.
     """
     nodes = np.array([path]) if views is None else np.append(views.ravel(), path)
-    roots, level = np.arange(len(machine.roles)), np.unique(nodes)
-    levels = [roots]
-    while len(level):
-        levels.append(level)
-        level = np.unique(tree.parents(level[tree.depths(level) > 0]))
-    numbers = np.unique(np.concatenate(levels))
-    later = numbers[len(roots) :]
-    turns, turn = np.unique(tree.last_turns(later), axis=0, return_inverse=True)
-    places = np.searchsorted(numbers, nodes).tolist()
+    is_written = np.zeros(len(tree), dtype=np.bool_)
+    is_written[: len(machine.roles)] = True
+    level = nodes
+    while len(level := level[~is_written[level]]):
+        is_written[level] = True
+        level = tree.parents(level)
+    places = np.cumsum(is_written) - 1
+    later = np.flatnonzero(is_written)[len(machine.roles) :]
+    rows = tree.last_turns(later)
+    first, turn = first_seen_columns(list(rows.T))
+    *view_places, path_place = places[nodes].tolist()
     return {
-        "turns": [_turn_names(machine, *row) for row in turns.tolist()],
-        "rows": [np.searchsorted(numbers, tree.parents(later)).tolist(), turn.ravel().tolist()],
-        "path": places.pop(),
-        "views": None if views is None else np.reshape(places, views.shape).tolist(),
+        "turns": [_turn_names(machine, *row) for row in rows[first].tolist()],
+        "rows": [places[tree.parents(later)].tolist(), turn.tolist()],
+        "path": path_place,
+        "views": None if views is None else np.reshape(view_places, views.shape).tolist(),
     }
 
 

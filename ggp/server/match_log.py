@@ -70,7 +70,8 @@ class Restored:
 def restore(
     folder: Path, lobby: Lobby, now: float, listens_since_s: float | None = None
 ) -> tuple[Restored, ...]:
-    """Put unfinished matches back into a new lobby; silent ones are forgotten.
+    """Put unfinished matches back into a new lobby; silent ones are forgotten, and the beliefs of
+    all that do not go on.
 
     Args:
         folder: of logs.
@@ -88,7 +89,12 @@ def restore(
             replayed.append(restored)
     lobby.resume(now, listens_since_s)
     lobby.forget(now)
-    return tuple(_still_open(replayed, lobby))
+    going_on = tuple(_still_open(replayed, lobby))
+    resumed = {match.path.with_suffix(BELIEFS_SUFFIX) for match in going_on}
+    for beliefs in {*folder.glob(f"*{BELIEFS_SUFFIX}")} - resumed:
+        with contextlib.suppress(OSError):
+            beliefs.unlink()
+    return going_on
 
 
 def _still_open(replayed: Iterable[Restored], lobby: Lobby) -> Iterator[Restored]:
@@ -194,7 +200,9 @@ class MatchLog:
         self._file: TextIO | None = None
         self.path = resumes
         self.beliefs: dict[str, Believed] = {} if resumes is None else _beliefs_beside(resumes)
-        self._beliefs_bytes = 0
+        self._beliefs_bytes = (
+            0 if resumes is None else _bytes_of(resumes.with_suffix(BELIEFS_SUFFIX))
+        )
         try:
             if resumes is not None:
                 _cut_torn_line(resumes)
@@ -240,8 +248,8 @@ class MatchLog:
         text = json.dumps({name: asdict(latest) for name, latest in self.beliefs.items()})
         try:
             write_whole(self.path.with_suffix(BELIEFS_SUFFIX), text)
-            self._count(len(text) - self._beliefs_bytes)
-            self._beliefs_bytes = len(text)
+            self._count(FILE_BYTES + len(text) - self._beliefs_bytes)
+            self._beliefs_bytes = FILE_BYTES + len(text)
         except GGPError as error:
             _log.warning("the beliefs of the match are not stored: %s", error)
 
@@ -253,6 +261,7 @@ class MatchLog:
             with contextlib.suppress(OSError):
                 self.path.with_suffix(BELIEFS_SUFFIX).unlink(missing_ok=True)
                 self._count(-self._beliefs_bytes)
+                self._beliefs_bytes = 0
 
     def seconds_at(self, time_s: float) -> float:
         """The value of `t` at a time of `time.monotonic`."""
@@ -284,16 +293,19 @@ class LogFolder:
     Args:
         path: of the folder; None for no logs at all.
         limit_bytes: limit for all files in it, including older ones.
+
+    Attributes:
+        num_bytes: of all files in it.
     """
 
     def __init__(self, path: Path | None, limit_bytes: float = DEFAULT_LOG_BYTES) -> None:
         self._path, self._limit_bytes = path, limit_bytes
-        self._bytes = 0 if path is None else _bytes_in(path)
+        self.num_bytes = 0 if path is None else _bytes_in(path)
         self._has_warned = False
 
     def begin(self, match_id: str) -> MatchLog:
         """The log of a new match, if there is room for it."""
-        if self._path is None or self._bytes < self._limit_bytes:
+        if self._path is None or self.num_bytes < self._limit_bytes:
             return MatchLog(self._path, match_id, count=self._add)
         if not self._has_warned:
             self._has_warned = True
@@ -301,7 +313,7 @@ class LogFolder:
                 "the logs in %s take %d MB: new matches are not logged; "
                 "start the server with another folder or a larger --log-limit",
                 self._path,
-                self._bytes >> 20,
+                self.num_bytes >> 20,
             )
         return MatchLog(None, match_id)
 
@@ -310,7 +322,7 @@ class LogFolder:
         return MatchLog(None, match_id, resumes=path, began_s=began_s, count=self._add)
 
     def _add(self, num_bytes: int) -> None:
-        self._bytes += num_bytes
+        self.num_bytes += num_bytes
 
 
 def check_folder(folder: Path) -> None:
@@ -330,15 +342,19 @@ def check_folder(folder: Path) -> None:
 
 def _bytes_in(folder: Path) -> int:
     """Total size of the files of a folder; unreadable ones count as nothing."""
-    total = 0
     try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                with contextlib.suppress(OSError):
-                    total += FILE_BYTES + entry.stat().st_size
+        return sum(map(_bytes_of, folder.iterdir()))
     except OSError as error:
         _log.warning("cannot read the folder %s: %s", folder, error)
-    return total
+        return 0
+
+
+def _bytes_of(path: Path) -> int:
+    """The size of a file on a disk; 0 if there is none."""
+    try:
+        return FILE_BYTES + path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _beliefs_beside(path: Path) -> dict[str, Believed]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree
+from ggp.belief.finding.earlier import Forward
 from ggp.belief.solving import finder
 from ggp.machine import Machine
 from tests.belief.solving.test_solving import turns_of, window_of
@@ -107,6 +108,21 @@ def test_large_sets_are_sampled_and_looked_back_from_what_is_told_afterwards(
         for state in states:
             for k, chance in enumerate(truth):
                 assert chance not in (0.0, 1.0) or (f"(open {k})" in state) == bool(chance)
+
+
+def test_what_died_is_solved_for_before_anything_is_drawn_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Under a clock, drawing from the last exact set took all of it, turn after turn.
+    monkeypatch.setattr(Forward, "sample_paths", lambda *_: pytest.fail("it draws"))
+    number = KNOWN + 20
+    machine, (path, _) = machine_of_rules(locks(number), "propnet"), path_of(number, 20)
+    tree, node = PathTree(machine), np.array([0])
+    belief = HyperPlaySampler(machine, tree, capacity=16, exact=0, follows=True, solves=True)
+    for turn in path[:-10]:
+        node = tree.extend(node, move_array(machine, turn[0]), percept_array(machine, turn[1]))
+    belief.timed = True
+    assert not belief.at(node, 0, np.random.default_rng(0)).depleted[0]
 
 
 def test_solutions_begin_like_paths_of_earlier_turns() -> None:

@@ -621,17 +621,6 @@ def test_states_are_given_back_with_their_batches(backend: str) -> None:
     assert machine.legal(first_states, 0).counts.tolist() == [64] * 3
 
 
-def test_machines_come_and_go(backend: str) -> None:
-    program = normalize(parse(RULES))
-    lasting = build_machine(program, backend)
-    for _ in _rounds(warm_up=10, measured=60, most_kb=15_000):
-        machine = build_machine(program, backend)
-        assert machine.terminal(machine.initial(1)).tolist() == [False]
-        machine.close()
-        machine.close()
-    assert lasting.legal(lasting.initial(1), 0).counts.tolist() == [3]
-
-
 def _rounds(warm_up: int, measured: int, most_kb: int) -> Iterator[int]:
     """Numbers of rounds; asserts that the later ones made the process no bigger."""
     for i in range(warm_up):

@@ -178,17 +178,22 @@ def test_beliefs_are_stored_beside_the_log_until_the_match_ends(
     for worker, belief in (("thinker", Believed(6, "a" * 99)), *latest.items()):
         log.keep(worker, belief)
     (stored,) = tmp_path.glob("*.beliefs")
-    assert sum(sizes) == match_log.FILE_BYTES + stored.stat().st_size
+    assert sum(sizes) == LogFolder(tmp_path).num_bytes
     assert log.path is not None
-    assert MatchLog(None, "m", resumes=log.path).beliefs == latest
+    log.end(match_log.SERVER_ENDED)
+    resumed = MatchLog(None, "m", resumes=log.path, count=sizes.append)
+    assert resumed.beliefs == latest
+    resumed.keep("thinker", Believed(8, "d" * 120))
+    assert sum(sizes) == LogFolder(tmp_path).num_bytes
+    resumed.end("stop")
+    assert not stored.exists()
+    assert sum(sizes) == LogFolder(tmp_path).num_bytes
     for text in ("", "{}x", "[]", '{"thinker": 7}', '{"thinker": {"turn": "x"}}', "\udcff"):
         stored.write_text(text, errors="surrogateescape")
         assert MatchLog(None, "m", resumes=log.path).beliefs == {}
     assert "are not used" in caplog.text
-    log.end(match_log.SERVER_ENDED)
-    assert stored.exists()
-    log.end("stop")
-    assert not stored.exists()
+    restore(tmp_path, Lobby("ggp"), 0.0)
+    assert not stored.exists()  # of a match that does not go on
 
 
 def test_oversized_belief_is_not_stored() -> None:

@@ -160,11 +160,15 @@ class HyperPlaySampler(Setting):
         """
         if bags.exact[0]:
             return bags
-        # Solving comes first if it helps now.
-        finders = [*([] if self._solving is None else [self._solving]), *self._earlier_finders]
-        finder = next((f for f in finders if f.adds(bags.paths)), self._forward)
+        finder = self._adding(bags.paths) or self._forward
         sets = finder.add_sample(bags.select(np.zeros(1, dtype=np.int64)), size, rng)
         return bags if sets is None else Bags(bags.role, bags.paths, np.zeros(1, np.int64), sets)
+
+    def _adding(self, paths: IntArray) -> Finder | None:
+        """The first finder that adds samples to the bags of these paths now; None for none."""
+        # Solving comes first if it helps now.
+        finders = [*([] if self._solving is None else [self._solving]), *self._earlier_finders]
+        return next((finder for finder in finders if finder.adds(paths)), None)
 
     def would_solve(self, bags: Bags) -> bool:
         """Whether `grown` would now solve for paths of this bag instead of sampling."""
@@ -201,8 +205,9 @@ class HyperPlaySampler(Setting):
         if not len(paths):
             return None
         sets = self.nothing(len(paths))
-        # Bags of earlier turns are better starts than an exact set far back.
-        if not any(finder.adds(paths) for finder in self._earlier_finders):
+        # Bags of earlier turns are better starts than an exact set far back, and so are paths that
+        # are followed through a gap.
+        if self._adding(paths) is None:
             sets = self._forward.sample_paths(role, paths, self.capacity, rng).sets
         return self._refill(role, paths, sets, rng)
 

@@ -45,8 +45,9 @@ from ggp.machine.on_circuit import on_circuit
 STEPS_BACK = (5, 10, 20, 40, 80)
 """Approximate lengths of windows in turns; the last window begins with a whole information set."""
 
-WITNESSES, CHAIN_STEPS = 32, 30
-"""Most paths to solve for, and most steps of each chain; a clock may end both earlier."""
+WITNESSES, CHAIN_STEPS, WITNESS_SHARE = 32, 30, 0.5
+"""Most paths to solve for, and most steps of each chain; a clock may end both earlier, and after
+this share of the time one path is enough."""
 
 MAX_MISSING = 10
 """Most turns that may be missing at the end of a window opened in an earlier turn."""
@@ -430,8 +431,12 @@ def _distinct(paths: Paths) -> IntArray:
 # 256 paths    begin     all go on   40 agree: 256     3 agree: 256      ...
 #                                    and 8 steps       and 10 steps
 
-FOLLOWED = 256
-"""Most paths that are followed through a gap."""
+FOLLOWED = 2_048
+"""Most paths that are followed through a gap. Few turns after it, one in a hundred of a few hundred
+would agree, and the same few states would be left."""
+
+LOOKS = 16
+"""Time for one turn of all these paths, in times between two looks at the clock."""
 
 LENGTHENED, MOVED, RETRIED = 32, 10, 10
 """Most draws of a turn for each path; most steps of each chain before the next turn; and most
@@ -447,16 +452,20 @@ def _beginning(machine: Machine, bag: Segments, count: int, rng: np.random.Gener
 
 
 def _longer(
-    path: IncompletePath, paths: Paths, rng: np.random.Generator, stop: Callable[[], bool]
-) -> tuple[Paths, float]:
-    """As many paths one turn longer, drawn by weight, and the share of the old ones that agree.
+    path: IncompletePath,
+    paths: Paths,
+    count: int,
+    rng: np.random.Generator,
+    stop: Callable[[], bool],
+) -> Paths:
+    """`count` paths one turn longer, drawn by weight; none if no path agrees.
 
     Args:
         path: one turn longer than the paths.
         stop: when true, no more draws are made than the first ones.
     """
-    turn, count = len(path.turns) - 1, len(paths)
-    any_move = np.full((count, len(path.machine.roles)), UNKNOWN)
+    turn = len(path.turns) - 1
+    any_move = np.full((len(paths), len(path.machine.roles)), UNKNOWN)
     tries: list[TriedTurn] = []
     while len(tries) < LENGTHENED and sum(len(tried.lanes) for tried in tries) < count:
         tries.append(try_turn(path, turn, paths.ends, any_move, rng))
@@ -466,18 +475,17 @@ def _longer(
         np.concatenate([columns[k] for columns in tries]) for k in (0, 1, 3, 4)
     )
     if not len(lanes):
-        return paths.take(lanes), 0.0
+        return paths.take(lanes)
     # A turn was drawn evenly among its completions: its weight is its prior times their number.
     rows = _drawn(priors + counts, count, rng)
     old, ends = paths.take(lanes[rows]), path.machine.concatenate([tried.states for tried in tries])
-    longer = Paths(
+    return Paths(
         old.starts,
         np.concatenate([old.moves, moves[rows, None]], axis=1),
         (*old.states, ends.take(rows)),
         np.column_stack([old.log_priors, priors[rows]]),
         np.column_stack([old.log_counts, counts[rows]]),
     )
-    return longer, len(np.unique(lanes)) / count
 
 
 # ------------------------------------------------------------------------
@@ -568,8 +576,8 @@ class Solving(Finder):
             self._followed, self._lost_at = None, -1
             start = self._starts(path)[0]
             first = len(turns) - start.back
-            bag, count = start.bag.thinned(MAX_STARTS, rng), min(FOLLOWED, setting.lanes_at_once())
-            paths = _beginning(setting.machine, bag, max(count, 1), rng)
+            bag = start.bag.thinned(MAX_STARTS, rng)
+            paths = _beginning(setting.machine, bag, self._num_paths, rng)
             followed = CompletePaths(bag, first, turns[:first], paths)
         if self._solves and len(followed.turns) == self._lost_at < len(turns):
             return None  # to solve is faster than to move on the chains
@@ -589,7 +597,7 @@ class Solving(Finder):
                 return extended(setting.machine, bags.sets, ends).thinned(setting.most_entries, rng)
             turn = len(followed.turns)
             part = part._replace(turns=turns[followed.first : turn + 1])
-            paths, share = _longer(part, paths, rng, stop)
+            paths = _longer(part, paths, max(len(paths), self._num_paths), rng, stop)
             if not len(paths):
                 self._lost_at = turn
                 return None
@@ -597,7 +605,13 @@ class Solving(Finder):
             if stop():  # a later call continues
                 self._followed = followed
                 return None
+            share = len(np.unique(setting.machine.groups(paths.ends))) / len(paths)
             steps = int(np.ceil(MOVED * (1 - share)))
+
+    @property
+    def _num_paths(self) -> int:
+        """Number of paths to follow: fewer on a slow machine, that some turns fit into the time."""
+        return min(FOLLOWED, LOOKS * self._setting.lanes_at_once())
 
     def learn(self, path: int, sets: Segments) -> None:
         self._solver.forget(self._setting.tree.depth(path))
@@ -619,7 +633,8 @@ class Solving(Finder):
         self, bags: Bags, starts: list[WindowStart], capacity: int, rng: np.random.Generator
     ) -> Segments | None:
         setting, path = self._setting, int(bags.paths[0])
-        budget = Spent(1 << 60 if setting.timed else MAX_CONFLICTS, setting.stop)
+        most = 1 << 60 if setting.timed else MAX_CONFLICTS
+        budget = Spent(most, setting.stop, lambda: setting.is_past(WITNESS_SHARE))
         solved = self._solver.find(bags.role, path, starts, capacity, rng, budget, self._followed)
         if solved is not None:
             self.solved_path = path
@@ -630,17 +645,21 @@ class Solving(Finder):
         return solved
 
     def _starts(self, path: int) -> list[WindowStart]:
-        """Bags of earlier turns; then the last exact set, or the initial state."""
+        """Bags of earlier turns; then the last exact set with room in a window, or the initial
+        state."""
         nodes = self._setting.tree.beginnings(np.array([path]))[::-1]
-        exact = next((back for back, node in enumerate(nodes) if self._exact.holds(node)[0]), None)
+        exact = next((back for back, node in enumerate(nodes) if self._is_whole(node)), None)
         starts = [WindowStart(*pair) for pair in self._trail.starts(self._setting.tree, path)]
         starts = [start for start in starts if exact is None or start.back < exact]
-        if exact is not None:
-            starts.append(WindowStart(exact, self._exact.get(nodes[exact])))
-        if exact is None or starts[-1].bag.counts[0] > MAX_STARTS:
-            starts.append(WindowStart(len(nodes) - 1, self._setting.beginning(1)))
+        beginning = WindowStart(len(nodes) - 1, self._setting.beginning(1))
+        whole = beginning if exact is None else WindowStart(exact, self._exact.get(nodes[exact]))
+        starts.append(whole)
         if self._followed is not None:
             back = len(nodes) - 1 - self._followed.first
             further = [start for start in starts if start.back > back]
             starts = [WindowStart(back, self._followed.bag), *further]
         return starts
+
+    def _is_whole(self, node: IntArray) -> bool:
+        """Whether the exact set of a path is stored, and windows may begin in all of it."""
+        return bool(self._exact.holds(node)[0]) and self._exact.get(node).counts[0] <= MAX_STARTS

@@ -37,6 +37,7 @@ from ggp.belief.solving.unrolling_kernels import (
     simulate,
     write,
 )
+from ggp.belief.turns.completions import never
 from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
@@ -438,8 +439,8 @@ def _empty_propositions(rows: int) -> Propositions:
 MAX_STARTS = 64
 """Most states in which a window begins."""
 
-CONFLICTS_AT_ONCE = 500
-"""Solver conflicts between two looks at the clock."""
+CONFLICTS_AT_ONCE, NEAR_CONFLICTS = 500, 100
+"""Solver conflicts between two looks at the clock; and most for one near guess."""
 
 MAX_LITERALS = 30_000_000
 """Most inputs of all gates of a window: bounds memory, to some 500 MB including the solver's."""
@@ -464,10 +465,12 @@ class Spent:
     Attributes:
         conflicts: the remaining number.
         stop: when true, the search ends.
+        suffices: when true, so does one solution: what is done with it needs time, too.
     """
 
     conflicts: int
     stop: Callable[[], bool]
+    suffices: Callable[[], bool] = never
 
     @property
     def is_over(self) -> bool:
@@ -563,10 +566,13 @@ class Window:
         starts: list[int] = []
         moves: list[IntArray] = []
         while len(starts) < count and not self.is_empty and not budget.is_over:
+            if starts and budget.suffices():
+                break
             # Near guesses are repaired in no time if any can be, and otherwise lead astray.
             begins = near if near is not None and rng.random() < 0.5 else None
             self._solver.guess(self._unrolling.guess(rng, begins))
-            is_satisfiable = self._solve(self._solver, budget, once=near is not None)
+            most = CONFLICTS_AT_ONCE if begins is None else NEAR_CONFLICTS
+            is_satisfiable = self._solve(self._solver, budget, most, once=near is not None)
             if is_satisfiable is None and near is not None:
                 continue  # another guess may be nearer
             if is_satisfiable is False:
@@ -582,10 +588,12 @@ class Window:
         paths = replayed(self.path, first_states, np.array(starts), np.stack(moves), rng)
         return paths if len(paths) else None
 
-    def _solve(self, solver: ClauseSolver, budget: Spent, *, once: bool) -> bool | None:
+    def _solve(
+        self, solver: ClauseSolver, budget: Spent, at_once: int, *, once: bool
+    ) -> bool | None:
         while not budget.is_over:
             old_conflicts = solver.conflicts
-            is_satisfiable = solver.solve(min(CONFLICTS_AT_ONCE, budget.conflicts))
+            is_satisfiable = solver.solve(min(at_once, budget.conflicts))
             budget.conflicts -= max(solver.conflicts - old_conflicts, 1)
             if is_satisfiable is not None or once:
                 return is_satisfiable

@@ -71,8 +71,7 @@ new(M, Clauses, Static, Growing) :-
     append(Static, Late),
     subtract(Heads, Late, Early),
     compile_all(M, Early),
-    forall(( member(Ps, Static), member(N/A, Ps) ),
-           ( functor(H, N, A), asserta((M:H :- ggp_runtime:needed(M, Ps))) )).
+    forall(member(Ps, Static), await(M, Ps, 3)).
 
 % Without clauses a predicate must stay dynamic, or calling it is an error.
 compile_all(M, Ps) :-
@@ -84,16 +83,24 @@ clause_head(H, H).
 
 % The first clause of a static relation that is not evaluated yet. Evaluating it within a question
 % would use up the inferences of the lane, so the question begins anew afterwards.
-needed(M, Ps) :- throw(ggp_needed(M, Ps)).
+needed(M, Ps, Tries) :- throw(ggp_needed(M, Ps, Tries)).
+
+% await(+M, +Group, +Tries): evaluate relations when they are needed, unless interrupted so often.
+await(_, _, 0) :- !.
+await(M, Ps, Tries) :-
+    Clause = ggp_runtime:needed(M, Ps, Tries),
+    forall(member(N/A, Ps), ( functor(H, N, A), asserta((M:H :- Clause)) )).
 
 % settled(:Goal): call Goal once; evaluate the static relations that it needs.
 :- meta_predicate settled(0).
 settled(Goal) :-
-    catch(Goal, ggp_needed(M, Ps), true),
+    catch(Goal, ggp_needed(M, Ps, Tries), true),
     ( var(M) -> true
     ; forget(M),
-      forall(member(N/A, Ps), ( functor(H, N, A), retract((M:H :- ggp_runtime:needed(M, Ps))) )),
-      settled(evaluate(M, Ps)),
+      Clause = ggp_runtime:needed(M, Ps, Tries),
+      forall(member(N/A, Ps), ( functor(H, N, A), retract((M:H :- Clause)) )),
+      Left is Tries - 1,
+      catch(settled(evaluate(M, Ps)), Error, ( await(M, Ps, Left), throw(Error) )),
       forget(M), compile_all(M, Ps),
       settled(Goal) ), !.
 

@@ -413,7 +413,8 @@ class WorkerMatch:
         while self._followed < len(self._turns):
             turn = self._turns[self._followed]
             try:
-                self._observe(turn, deadline)
+                # One turn of a long history must not take the whole time.
+                self._observe(turn, deadline.part(1 / (len(self._turns) - self._followed)))
                 self._followed += 1
             except MachineError as error:
                 if not isinstance(self._player, KnownStatePlayer):

@@ -67,6 +67,17 @@ def test_the_one_path_of_many_is_found(number: int) -> None:
     assert [state.fluents for state in belief.particles] == [(f"(at {number + 1})",)]
 
 
+def test_one_path_is_enough_when_time_is_short() -> None:
+    machine = machine_of_rules(coins(18), "propnet")
+    window, budget = window_of(machine, 0, turns_of(machine, heads(18)))
+    for is_short, number in ((False, 4), (True, 1)):
+        budget.suffices = (lambda: True) if is_short else never
+        paths = window.witnesses(4, budget, np.random.default_rng(0))
+        assert paths is not None
+        assert len(paths) == number
+    window.close()
+
+
 def test_what_cannot_be_is_proved() -> None:
     machine = machine_of_rules(coins(60), "propnet")
     turns = turns_of(machine, heads(60))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ggp.errors import ReasonerLimitError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
+from ggp.gdl.program import Program
 from ggp.machine import Limits, build_machine
 from ggp.machine.prolog.engine import engine
 from ggp.machine.prolog.prolog_machine import PrologMachine
@@ -229,16 +230,20 @@ TABLE = """
 """Relations that do not depend on the state: some are large, and only goals need them."""
 
 
+def table_of(size: int) -> Program:
+    facts = " ".join(f"(succ {x} {x + 1})" for x in range(size))
+    return normalize(parse(TABLE.format(facts=facts)))
+
+
+def inferences_so_far() -> int:
+    query = "statistics(inferences,I),write(I)"
+    return int(engine().call(query, Limits(), "counting"))
+
+
 @pytest.mark.parametrize("inferences", [100_000_000, 20_000])
 def test_static_relations_are_evaluated_when_they_are_needed(inferences: int) -> None:
     size = 60
-    facts = " ".join(f"(succ {x} {x + 1})" for x in range(size))
-    program = normalize(parse(TABLE.format(facts=facts)))
-
-    def inferences_so_far() -> int:
-        query = "statistics(inferences,I),write(I)"
-        return int(engine().call(query, Limits(), "counting"))
-
+    program = table_of(size)
     began = inferences_so_far()
     machine = PrologMachine(program, Limits(setup_inferences=inferences))
     states = machine.initial()
@@ -251,3 +256,22 @@ def test_static_relations_are_evaluated_when_they_are_needed(inferences: int) ->
     expected = [[100 * (x < y), 100 * (y == x + 2)] for x, y in pairs]
     assert machine.goals(ends).tolist() == expected
     assert 5 * before_move < inferences_so_far() - began
+
+
+def test_an_interrupted_static_relation_is_evaluated_when_it_is_needed_again() -> None:
+    costs = []
+    for is_interrupted in (False, True):
+        machine = PrologMachine(table_of(200))
+        joint = [[machine.move_id(f"(say {z})") for z in (x, 150)] for x in range(20)]
+        ends = machine.step(machine.initial(20), np.array(joint)).states
+        if is_interrupted:
+            usual, machine._limits = machine._limits, Limits(seconds=0.001)
+            with pytest.raises(ReasonerLimitError):
+                machine.goals(ends)
+            machine._limits = usual
+        machine.goals(ends.take(np.array([0])))
+        began = inferences_so_far()
+        assert machine.goals(ends).tolist() == [[100, 0]] * 20
+        costs.append(inferences_so_far() - began)
+        machine.close()
+    assert costs[1] < 2 * costs[0]
