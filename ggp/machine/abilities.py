@@ -60,34 +60,28 @@ class Turned(NamedTuple):
 
 
 class TrialBatch(NamedTuple):
-    """E entries, each for a number of playouts after one move in one state, added to U sums.
+    """E entries, each for a number of playouts after one move in one state.
 
     Attributes:
         lanes: `[E]` the state; faster if entries of the same state are neighbours.
         moves: `[E]` the move id.
         counts: `[E]` the number of playouts.
-        into: `[E]` the index of the sum for these playouts.
-        weights: `[E]` the weight of each of these playouts.
-        num_sums: U.
     """
 
     lanes: IntArray
     moves: IntArray
     counts: IntArray
-    into: IntArray
-    weights: FloatArray
-    num_sums: int
 
 
 class PlayoutSums(NamedTuple):
-    """Weighted sums over random playouts; an unfinished playout counts as `cut_value`.
+    """Sums over the random playouts of E entries; an unfinished one counts as `cut_value`.
 
     Attributes:
-        goals: `[U]` sum of a role's goal values.
+        goals: `[E]` sum of a role's goal values.
         finished: whether all playouts finished, see `Playouts`.
-        steps: `[U]` sum of the numbers of joint moves; `[0]` if the caller needs no variance.
-        squares: `[U]` sum of squared goal values.
-        goal_steps: `[U]` sum of goal values times numbers of joint moves.
+        steps: `[E]` sum of the numbers of joint moves; `[0]` if the caller needs no variance.
+        squares: `[E]` sum of squared goal values.
+        goal_steps: `[E]` sum of goal values times numbers of joint moves.
     """
 
     goals: FloatArray

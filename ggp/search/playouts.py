@@ -166,14 +166,7 @@ class TrialPlayouts:
         for start, end in self._pace.batches(len(trials)):
             if self._player is not None:
                 strata, counts = trials.part(start, end)
-                batch = TrialBatch(
-                    trials.lanes[strata],
-                    trials.moves[strata],
-                    counts,
-                    np.arange(len(counts)),
-                    np.ones(len(counts)),
-                    len(counts),
-                )
+                batch = TrialBatch(trials.lanes[strata], trials.moves[strata], counts)
                 sums = self._sums(bags, batch, rng, spread=True, cut=cut)
                 results.add_sums(start, counts, sums)
             else:
@@ -193,16 +186,10 @@ class TrialPlayouts:
             results = Results(trials)
             self.play(bags, results, rng)
             return results.values(num_candidates)
-        counts = trials.counts
-        batch = TrialBatch(
-            trials.lanes,
-            trials.moves,
-            counts,
-            trials.candidate,
-            trials.share / counts,
-            num_candidates,
-        )
-        return self._sums(bags, batch, rng, spread=False).goals
+        batch = TrialBatch(trials.lanes, trials.moves, trials.counts)
+        means = self._sums(bags, batch, rng, spread=False).goals / trials.counts
+        values = np.bincount(trials.candidate, trials.share * means, num_candidates)
+        return np.asarray(values, dtype=np.float64)
 
     def _sums(
         self,

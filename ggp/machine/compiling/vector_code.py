@@ -21,6 +21,7 @@ _Function = Callable[..., Any]
 
 _WORD = ir.IntType(64)
 _I32 = ir.IntType(32)
+_BYTE = ir.IntType(8)
 
 
 def _meaning_of(
@@ -85,12 +86,10 @@ class _FloatsModel(models.PrimitiveModel):
         super().__init__(manager, floats, floats.llvm)
 
 
-def _address(
-    context: Any, builder: Any, vector: Vector | Floats, array_type: Any, args: Any
-) -> Any:
+def _address(context: Any, builder: Any, vector: ir.VectorType, array_type: Any, args: Any) -> Any:
     array = context.make_array(array_type)(context, builder, args[0])
     pointer = builder.gep(array.data, [args[1]])
-    return builder.bitcast(pointer, vector.llvm.as_pointer())
+    return builder.bitcast(pointer, vector.as_pointer())
 
 
 @_meaning_of(vectors.load)
@@ -98,7 +97,7 @@ def _load(array: Any, index: Any, width: Any) -> Any:
     vector = Vector(vectors.WORDS_PER_ITEM * len(width))
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _address(context, builder, vector, signature.args[0], args)
+        pointer = _address(context, builder, vector.llvm, signature.args[0], args)
         return builder.load(pointer, align=8)
 
     return vector(array, types.int64, width), generate
@@ -107,7 +106,7 @@ def _load(array: Any, index: Any, width: Any) -> Any:
 @_meaning_of(vectors.store)
 def _store(array: Any, index: Any, vector: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _address(context, builder, vector, signature.args[0], args)
+        pointer = _address(context, builder, vector.llvm, signature.args[0], args)
         builder.store(args[2], pointer, align=8)
         return context.get_dummy_value()
 
@@ -150,10 +149,10 @@ _binary(vectors.but_not, lambda b, x, y: b.and_(x, b.not_(y)))
 _binary(vectors.plus, lambda b, x, y: b.add(x, y))
 
 
-def _splat(builder: Any, vector: Vector | Floats, word: Any) -> Any:
-    undefined = ir.Constant(vector.llvm, ir.Undefined)
+def _splat(builder: Any, vector: ir.VectorType, word: Any) -> Any:
+    undefined = ir.Constant(vector, ir.Undefined)
     first = builder.insert_element(undefined, word, ir.Constant(_I32, 0))
-    zeros = ir.Constant(ir.VectorType(_I32, vector.llvm.count), [0] * vector.llvm.count)
+    zeros = ir.Constant(ir.VectorType(_I32, vector.count), [0] * vector.count)
     return builder.shuffle_vector(first, undefined, zeros)
 
 
@@ -162,7 +161,7 @@ def _splat_word(word: Any, width: Any) -> Any:
     vector = Vector(vectors.WORDS_PER_ITEM * len(width))
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _splat(builder, vector, args[0])
+        return _splat(builder, vector.llvm, args[0])
 
     return vector(types.uint64, width), generate
 
@@ -170,7 +169,7 @@ def _splat_word(word: Any, width: Any) -> Any:
 @_meaning_of(vectors.shift_left)
 def _shift_left(a: Any, by: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.shl(args[0], _splat(builder, a, args[1]))
+        return builder.shl(args[0], _splat(builder, a.llvm, args[1]))
 
     return a(a, types.uint64), generate
 
@@ -178,7 +177,7 @@ def _shift_left(a: Any, by: Any) -> Any:
 @_meaning_of(vectors.shift_right)
 def _shift_right(a: Any, by: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.lshr(args[0], _splat(builder, a, args[1]))
+        return builder.lshr(args[0], _splat(builder, a.llvm, args[1]))
 
     return a(a, types.uint64), generate
 
@@ -191,6 +190,22 @@ def _reduce_or(a: Any) -> Any:
         return builder.call(_function(builder.module, kind, name), args)
 
     return types.uint64(a), generate
+
+
+@_meaning_of(vectors.count_all)
+def _count_all(a: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        ones = _function(
+            builder.module, ir.FunctionType(a.llvm, [a.llvm]), f"llvm.ctpop.v{a.words}i64"
+        )
+        total = _function(
+            builder.module,
+            ir.FunctionType(_WORD, [a.llvm]),
+            f"llvm.vector.reduce.add.v{a.words}i64",
+        )
+        return builder.call(total, [builder.call(ones, args)])
+
+    return types.int64(a), generate
 
 
 def _bit_count(operation: _Function, name: str, *flags: Any) -> None:
@@ -209,10 +224,38 @@ _bit_count(vectors.leading_zeros, "ctlz", ir.Constant(ir.IntType(1), 0))
 _bit_count(vectors.lowest_one, "cttz", ir.Constant(ir.IntType(1), 0))
 
 
+@_meaning_of(vectors.where_equal)
+def _where_equal(array: Any, index: Any, value: Any) -> Any:
+    numbers = ir.VectorType(_I32, 64)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _address(context, builder, numbers, signature.args[0], args)
+        values = _splat(builder, numbers, builder.trunc(args[2], _I32))
+        equal = builder.icmp_signed("==", builder.load(pointer, align=4), values)
+        return builder.bitcast(equal, _WORD)
+
+    return types.uint64(array, types.int64, types.int64), generate
+
+
+@_meaning_of(vectors.add_where)
+def _add_where(array: Any, index: Any, word: Any, number: Any) -> Any:
+    numbers = ir.VectorType(_BYTE, 64)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _address(context, builder, numbers, signature.args[0], args)
+        chosen = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), 64))
+        addend = _splat(builder, numbers, builder.trunc(args[3], _BYTE))
+        addend = builder.select(chosen, addend, ir.Constant(numbers, [0] * 64))
+        builder.store(builder.add(builder.load(pointer, align=1), addend), pointer, align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.uint64, types.int64), generate
+
+
 @_meaning_of(vectors.load_floats)
 def _load_floats(array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _address(context, builder, Floats(), signature.args[0], args)
+        pointer = _address(context, builder, Floats.llvm, signature.args[0], args)
         return builder.load(pointer, align=4)
 
     return Floats()(array, types.int64), generate
@@ -221,7 +264,7 @@ def _load_floats(array: Any, index: Any) -> Any:
 @_meaning_of(vectors.store_floats)
 def _store_floats(array: Any, index: Any, vector: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _address(context, builder, Floats(), signature.args[0], args)
+        pointer = _address(context, builder, Floats.llvm, signature.args[0], args)
         builder.store(args[2], pointer, align=4)
         return context.get_dummy_value()
 
@@ -233,7 +276,7 @@ def _plus_times(a: Any, b: Any, factor: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         floats, kind = Floats(), ir.FunctionType(Floats.llvm, [Floats.llvm] * 3)
         name = f"llvm.fmuladd.v{vectors.FLOATS}f32"
-        factors = _splat(builder, floats, args[2])
+        factors = _splat(builder, floats.llvm, args[2])
         return builder.call(_function(builder.module, kind, name), [args[1], factors, args[0]])
 
     return a(a, b, types.float32), generate

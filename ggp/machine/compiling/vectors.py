@@ -126,6 +126,11 @@ def count_ones(word: Any) -> int:
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 
+def count_all(a: Any) -> int:
+    """Number of set bits in all words of a vector"""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
 def leading_zeros(word: Any) -> int:
     """Number of zero bits above the highest set bit; 64 for a zero word."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
@@ -133,6 +138,16 @@ def leading_zeros(word: Any) -> int:
 
 def lowest_one(word: Any) -> int:
     """Index of the lowest set bit; 64 for a zero word."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def where_equal(array: Any, index: Any, value: Any) -> Any:
+    """Bit b: whether `array[index + b]`, of an array of 32-bit numbers, equals a value."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def add_where(array: Any, index: Any, word: Any, number: Any) -> None:
+    """Add a number to each byte `array[index + b]` for which bit b of a word is set."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -54,16 +54,11 @@ class _Even(NamedTuple):
     place: IntArray
     once: IntArray
     none: I32
-    weight: FloatArray
 
     @classmethod
     def of(cls, size: int) -> _Even:
-        return cls(
-            np.arange(size),
-            np.ones(size, dtype=np.int64),
-            np.full(size, -1, dtype=np.int32),
-            np.ones(size),
-        )
+        once = np.ones(size, dtype=np.int64)
+        return cls(np.arange(size), once, np.full(size, -1, dtype=np.int32))
 
 
 class Queues:
@@ -108,8 +103,6 @@ class Queues:
             even.once[:num_entries],
             -1,
             even.none[:num_entries],
-            even.place[:num_entries],
-            even.weight[:num_entries],
             np.array([0, self._num_roles], dtype=np.int32),
             0.0,
             np.empty((num_entries, self._num_roles)),
@@ -132,23 +125,24 @@ class Queues:
     ) -> Queue:
         """A queue of trials of a role's moves, for the goals of that role.
 
+        Its sums are arbitrary until it is played.
+
         Args:
             indices: index of each move among the moves of the role.
             cut_value, spread: see `TrialPlayer.playouts_after`.
         """
+        size = len(trials.lanes)
         return Queue(
             packed,
             np.ascontiguousarray(trials.lanes),
             np.ascontiguousarray(trials.counts),
             role,
             indices,
-            np.ascontiguousarray(trials.into),
-            trials.weights,
             np.array([role, role + 1], dtype=np.int32),
             cut_value,
-            np.zeros((trials.num_sums, 1)),
-            np.zeros((trials.num_sums, 3 if spread else 0)),
-            np.zeros(trials.num_sums, dtype=np.int64),
+            np.empty((size, 1)),
+            np.empty((size, 3 if spread else 0)),
+            np.empty(size, dtype=np.int64),
             *self._blank_flags(),
             UNIFORM,
             NO_CREDITS,
@@ -315,14 +309,13 @@ class CircuitPlayouts:
 # Plays a whole queue in runs of similar size, each with a random stream of its own.
 #
 # Results do not depend on the number of threads, nor on which thread plays which run: random bits
-# come from a run's key, and runs that add to the same sum form a *chain*, which one thread plays in
-# order, so that sums of floats are rounded alike.
+# come from a run's key, and no two runs add to the same sum.
 
 LANES_A_RUN = 1 << 14
 """Number of playouts of a run, which share one random stream; more if an entry has more."""
 
 PARTS_A_THREAD = 16
-"""Number of parts for each thread into which a queue is divided, if it has enough chains."""
+"""Number of parts for each thread into which a queue is divided, if it has enough runs."""
 
 LOOK_AT_CLOCK_S = 0.02
 """Greatest number of seconds that a kernel should play between two looks at the clock."""
@@ -369,8 +362,8 @@ class QueuePlayer:
         """Play every entry to its end; the use of `rng` does not depend on the threads.
 
         Args:
-            report: called for entries `first .. end` when they have been played, if each has a sum
-                of its own, by the thread that played them.
+            report: called for entries `first .. end` when they have been played, by the thread that
+                played them.
 
         Returns:
             number of states stepped.
@@ -386,20 +379,16 @@ class QueuePlayer:
         # All runs add to the same credits, so one thread plays them.
         if self._pool is None or len(runs) < 2 or len(queue.credits):
             return self._play(queue, deque([runs]), max_steps, until_s, clock, report)
-        chains = deque(self._parts(_chains(queue, runs)))
-        num_helpers = min(self._threads, len(chains)) - 1
+        # Enough that all threads end at about the same time.
+        size = -(-len(runs) // (PARTS_A_THREAD * self._threads))
+        parts = deque(runs[start : start + size] for start in range(0, len(runs), size))
+        num_helpers = min(self._threads, len(parts)) - 1
         futures = [
-            self._pool.submit(self._play, queue, chains, max_steps, until_s, clock, report)
+            self._pool.submit(self._play, queue, parts, max_steps, until_s, clock, report)
             for _ in range(num_helpers)
         ]
-        visited = self._play(queue, chains, max_steps, until_s, clock, report)
+        visited = self._play(queue, parts, max_steps, until_s, clock, report)
         return visited + sum(future.result() for future in futures)
-
-    def _parts(self, chains: list[list[_Run]]) -> Iterator[list[_Run]]:
-        """Parts of neighbouring chains, enough that all threads end at about the same time."""
-        size = -(-len(chains) // (PARTS_A_THREAD * self._threads))
-        for start in range(0, len(chains), size):
-            yield [run for chain in chains[start : start + size] for run in chain]
 
     def use_one_thread(self) -> None:
         """Use one thread from now on: after a fork, the pool's threads are in the other process."""
@@ -408,14 +397,14 @@ class QueuePlayer:
     def _play(
         self,
         queue: Queue,
-        chains: deque[list[_Run]],
+        parts: deque[list[_Run]],
         max_steps: int,
         until_s: float,
         clock: TellsTime,
         report: Report | None,
     ) -> int:
-        """Play chains of runs until none is left; returns the number of states stepped."""
-        # Other threads take chains and blocks, and return blocks, at the same time: so each of
+        """Play parts until none is left; returns the number of states stepped."""
+        # Other threads take parts and blocks, and return blocks, at the same time: so each of
         # these steps is one atomic operation of a list or deque.
         try:
             block = self._blocks.pop()
@@ -425,19 +414,20 @@ class QueuePlayer:
         visited = 0
         while True:
             try:
-                chain = chains.popleft()
+                part = parts.popleft()
             except IndexError:
                 break
-            for start in range(0, len(chain), MAX_RUNS):
-                runs = chain[start : start + MAX_RUNS]
+            for start in range(0, len(part), MAX_RUNS):
+                runs = part[start : start + MAX_RUNS]
                 keys = [run.key for run in runs]
                 begin(block, [*(run.first for run in runs), runs[-1].end], keys)
-                if queue.role < 0:
-                    _clear(queue, runs[0].first, runs[-1].end)
+                played = slice(runs[0].first, runs[-1].end)
+                for sums in (queue.goals, queue.spread, queue.unfinished):
+                    sums[played] = 0
                 self._play_block(queue, block, max_steps, until_s, clock)
                 visited += int(block.at[VISITED])
-                if queue.role < 0 and report is not None:
-                    report(runs[0].first, runs[-1].end)
+                if report is not None:
+                    report(played.start, played.stop)
         self._blocks.append(block)
         return visited
 
@@ -475,41 +465,17 @@ def _bounds(queue: Queue) -> list[int]:
     return bounds if bounds[-1] == num_entries else [*bounds, num_entries]
 
 
-def _chains(queue: Queue, runs: list[_Run]) -> list[list[_Run]]:
-    """Chains of consecutive runs such that no two chains add to the same sum."""
-    if queue.role < 0:
-        return [[run] for run in runs]
-    so_far, from_here = _extremes(queue.into)
-    chains = [[runs[0]]]
-    for run in runs[1:]:
-        if so_far[run.first - 1] < from_here[run.first]:
-            chains.append([])
-        chains[-1].append(run)
-    return chains
-
-
-def _clear(queue: Queue, first: int, end: int) -> None:
-    """Clear the sums of entries that have one each, in the thread that plays them."""
-    for sums in (queue.goals, queue.spread, queue.unfinished):
-        sums[first:end] = 0
-
-
-def _extremes(into: IntArray) -> tuple[IntArray, IntArray]:
-    """`[E]` the largest sum index up to each entry, and the least from it on."""
-    return np.maximum.accumulate(into), np.minimum.accumulate(into[::-1])[::-1]
-
-
 def _give_up(plan: PlayoutPlan, queue: Queue, block: Block) -> None:
     """Judge the lanes that have ended, and record lanes and entries that were not finished."""
     at = block.at
     waiting = slice(at[NEXT], block.bounds[at[LAST]])
-    remaining, into = queue.counts[waiting].copy(), queue.into[waiting]
+    remaining = queue.counts[waiting].copy()
     remaining[:1] -= at[PLACED]
-    np.add.at(queue.unfinished, into, remaining)
-    lost = queue.weights[waiting] * remaining * queue.cut_value
-    np.add.at(queue.goals, into, lost[:, None])
+    queue.unfinished[waiting] += remaining
+    lost = remaining * queue.cut_value
+    queue.goals[waiting] += lost[:, None]
     if queue.spread.shape[1] > 1:
-        np.add.at(queue.spread[:, 1], into, lost * queue.cut_value)
+        queue.spread[waiting, 1] += lost * queue.cut_value
     if at[STEP]:
         at[END], at[LAST] = at[NEXT], at[RUN] + 1
         play(plan, queue, block, 0, 1, WIDTH)

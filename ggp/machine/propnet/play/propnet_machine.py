@@ -272,7 +272,7 @@ class PropnetMachine(CircuitTurns):
         spread: bool,
         limits: PlayoutLimits = UNLIMITED,
     ) -> PlayoutSums:
-        """Sums over playouts that begin with given moves of a role.
+        """Sums over playouts that begin with given moves of a role, entry by entry.
 
         The other roles' moves are random from the first one on. In a lane where the given move is
         not legal, a random legal move takes its place.

@@ -137,9 +137,7 @@ def test_given_moves_are_made_in_phases_too(monkeypatch: pytest.MonkeyPatch) -> 
         for role, states in ((0, start), (1, second_states)):
             legal = machine.legal(states, role).values
             size = len(legal)
-            into = np.arange(size)
-            counts = np.full(size, 700)
-            trials = TrialBatch(into * 0, legal, counts, into, np.ones(size), size)
+            trials = TrialBatch(np.zeros(size, dtype=np.int64), legal, np.full(size, 700))
             sums = machine.playouts_after(
                 states, role, trials, np.random.default_rng(1), cut_value=50.0, spread=True
             )

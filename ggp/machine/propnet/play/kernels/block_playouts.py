@@ -17,14 +17,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.compiling.vectors import (
+    add_where,
     band,
     bor,
     but_not,
     bxor,
+    count_all,
     count_ones,
     item,
     load,
@@ -33,14 +34,17 @@ from ggp.machine.compiling.vectors import (
     reduce_or,
     splat,
     store,
+    where_equal,
     words_of,
 )
 from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.blocks import (
+    AGE_PLANES,
     END,
     FRESH,
     IN_PHASE,
     LAST,
+    LISTED,
     NEXT,
     OLDEST,
     RUN,
@@ -57,6 +61,7 @@ from ggp.machine.propnet.play.kernels.blocks import (
 from ggp.machine.propnet.play.kernels.choice import (
     GROUP,
     POSSIBLE,
+    Groups,
     add_weights,
     clear_left,
     count_legal,
@@ -70,6 +75,11 @@ from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
 
 REFILL = 896
 """New lanes are let in when at most this number of 1,024 play on."""
+
+MANY = 64
+"""The lanes of an entry with at least this number of playouts are counted together."""
+
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
@@ -89,24 +99,12 @@ def play(
             begin_run(plan, queue, block, width)
         variant = _variant(plan, block, width)
         run_tape(plan.look, variant, block.rows, block.masks, width)
-        some_ended = end_lanes(block.masks, block.rows, plan.terminal, variant, width)
-        if some_ended and queue.spread.shape[1]:
-            stop(
-                block.masks,
-                block.entry_of,
-                block.started,
-                at[STEP],
-                queue.role < 0,
-                queue.into,
-                queue.weights,
-                queue.spread,
-                words,
-            )
+        _end_lanes(block.masks, block.rows, plan.terminal, variant, width)
         # `OLDEST` is at most the step at which the oldest lane began. It may be earlier, if that
         # lane has ended since; then the search finds nothing, and corrects it.
         if at[STEP] - at[OLDEST] >= max_steps:
-            at[OLDEST] = find_old(block.masks, block.started, at[STEP], max_steps, words)
-            lose(queue, block, words)
+            _find_old(block, max_steps, width)
+            _lose(queue, block, width)
         alive = _count(block.masks, words)
         waiting = at[NEXT] < at[END]
         # Where roles take turns, a role with one legal move costs least if all lanes agree whose
@@ -121,6 +119,7 @@ def play(
             _judge(plan, queue, block, width)
         if alive:
             move_lanes(plan, queue, block, variant, width)
+            _age(block, width)
             at[VISITED] += _count(block.masks, words)
         at[STEP] += 1
         if tidy and len(plan.phases):
@@ -133,7 +132,7 @@ def play(
                         return True
                     at[STEP] = 0
                     continue
-                at[STRAY] = 0
+                at[STRAY] = at[AGE_PLANES] = 0
                 at[TOGETHER] = at[STEP]
                 at[OLDEST] = at[STEP]
             fill(plan, queue, block, width)
@@ -147,7 +146,7 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]
     run_tape(plan.judge, 0, block.rows, block.masks, width)
     if len(queue.credits):
         credit(plan, queue, block, words_of(width))
-    judge(plan, queue, block, words_of(width))
+    _sum_goals(plan, queue, block, width)
 
 
 @inlined
@@ -199,7 +198,7 @@ def move_lanes(
         store(masks, 2 * words, lanes)
         stuck = _draw_moves(plan, queue.odds, block, first, end, width)
         if stuck:
-            lose(queue, block, words)
+            _lose(queue, block, width)
         if len(queue.credits):
             note_moves(plan, block, first, end, load(masks, 0, width), width)
         if has_first_moves:
@@ -372,202 +371,213 @@ def credit(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
 
 
 @inlined
-def end_lanes(masks: U64, rows: U64, terminal: Wires, variant: int, width: tuple[int, ...]) -> bool:
-    """Move lanes that are over from the first mask to the others; returns whether there are any."""
+def _end_lanes(
+    masks: U64, rows: U64, terminal: Wires, variant: int, width: tuple[int, ...]
+) -> None:
+    """Move lanes that are over from the first mask to the second."""
     words = words_of(width)
     playing = load(masks, 0, width)
-    over = bxor(
-        load(rows, item(terminal.rows, variant) * words, width),
-        splat(item(terminal.inverted, variant), width),
-    )
-    over = band(over, playing)
-    if not reduce_or(over):
-        return False
+    over = band(literal(rows, terminal, variant, width), playing)
     store(masks, 0, but_not(playing, over))
     store(masks, words, bor(load(masks, words, width), over))
-    store(masks, 2 * words, over)
-    return True
 
 
 @inlined
-def find_old(masks: U64, started: NDArray[np.int64], step: int, max_steps: int, words: int) -> int:
-    """Move lanes that made `max_steps` to the third mask; returns when the oldest other began."""
+def _age(block: Block, width: tuple[int, ...]) -> None:
+    """Add a step to the lanes that play on."""
+    at, ages, words = block.at, block.ages, words_of(width)
+    carry = load(block.masks, 0, width)
+    for j in range(at[AGE_PLANES]):
+        old = load(ages, j * words, width)
+        store(ages, j * words, bxor(old, carry))
+        carry = band(old, carry)
+    if reduce_or(carry):
+        store(ages, at[AGE_PLANES] * words, carry)
+        at[AGE_PLANES] += 1
+
+
+@inlined
+def _find_old(block: Block, max_steps: int, width: tuple[int, ...]) -> None:
+    """Move lanes that made `max_steps` to the third mask, and find when the oldest other began."""
     out_of_line()
-    oldest = step
-    for w in range(words):
-        old = np.uint64(0)
-        bits = masks[w]
-        while bits:
-            b = lowest_one(bits)
-            bits &= bits - np.uint64(1)
-            began = started[64 * w + b]
-            if step - began >= max_steps:
-                old |= np.uint64(1) << np.uint64(b)
-            elif began < oldest:
-                oldest = began
-        masks[2 * words + w] = old
-        masks[w] &= ~old
-    return oldest
+    masks, at, words = block.masks, block.at, words_of(width)
+    num_planes = at[AGE_PLANES]
+    # Compared from the lowest plane up; equal numbers are old, too.
+    old = splat(_ALL, width)
+    for j in range(num_planes):
+        age = load(block.ages, j * words, width)
+        old = band(age, old) if (max_steps >> j) & 1 else bor(age, old)
+    if max_steps >> num_planes:
+        old = splat(np.uint64(0), width)
+    playing = load(masks, 0, width)
+    store(masks, 2 * words, band(playing, old))
+    playing = but_not(playing, old)
+    store(masks, 0, playing)
+    at[OLDEST] = at[STEP]
+    for j in range(num_planes - 1, -1, -1):
+        older = band(playing, load(block.ages, j * words, width))
+        if reduce_or(older):
+            playing = older
+            at[OLDEST] -= 1 << j
 
 
 @inlined
-def stop(
-    masks: U64,
-    entry_of: NDArray[np.int64],
-    started: NDArray[np.int64],
-    step: int,
-    single: bool,
-    into: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    spread: NDArray[np.float64],
-    words: int,
-) -> None:
-    """Record the steps of the lanes of the third mask; `started` then holds them."""
-    out_of_line()
-    for w in range(words):
-        bits = masks[2 * words + w]
-        if single and not ~bits:
-            for lane in range(64 * w, 64 * w + 64):
-                started[lane] = step - started[lane]
-                spread[entry_of[lane], 0] = started[lane]
-            continue
-        while bits:
-            lane = 64 * w + lowest_one(bits)
-            bits &= bits - np.uint64(1)
-            started[lane] = step - started[lane]
-            if spread.shape[1]:
-                entry = entry_of[lane]
-                spread[into[entry], 0] += weights[entry] * started[lane]
-
-
-@inlined
-def _cut_off(
-    masks: U64,
-    entry_of: NDArray[np.int64],
-    steps: NDArray[np.int64],
-    into: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    cut_value: float,
-    goals: NDArray[np.float64],
-    spread: NDArray[np.float64],
-    unfinished: NDArray[np.int64],
-    words: int,
-) -> None:
-    """Record the lanes of the third mask as unfinished, with the goal value `cut_value`."""
-    out_of_line()
-    for w in range(words):
-        bits = masks[2 * words + w]
-        while bits:
-            lane = 64 * w + lowest_one(bits)
-            bits &= bits - np.uint64(1)
-            entry = into[entry_of[lane]]
-            weight = weights[entry_of[lane]]
-            unfinished[entry] += 1
-            for j in range(goals.shape[1]):
-                goals[entry, j] += weight * cut_value
-            if spread.shape[1] > 1:
-                spread[entry, 1] += weight * cut_value * cut_value
-                spread[entry, 2] += weight * cut_value * steps[lane]
-
-
-@inlined
-def lose(queue: Queue, block: Block, words: int) -> None:
+def _lose(queue: Queue, block: Block, width: tuple[int, ...]) -> None:
     """Record that the lanes of the third mask stopped before the end of their game."""
-    stop(
-        block.masks,
-        block.entry_of,
-        block.started,
-        block.at[STEP],
-        queue.role < 0,
-        queue.into,
-        queue.weights,
-        queue.spread,
-        words,
-    )
-    _cut_off(
-        block.masks,
-        block.entry_of,
-        block.started,
-        queue.into,
-        queue.weights,
-        queue.cut_value,
-        queue.goals,
-        queue.spread,
-        queue.unfinished,
-        words,
-    )
+    out_of_line()
+    words = words_of(width)
+    for i in range(_list_lanes(block, 2, words)):
+        queue.unfinished[block.entry_of[block.listed[i]]] += 1
+    store(block.ends, words, load(block.masks, 2 * words, width))
+    block.values[1] = queue.cut_value
+    for column in range(queue.goals.shape[1]):
+        _add_up(queue, block, 2, column, 2, width)
 
 
 @inlined
-def judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:  # noqa: C901
+def _sum_goals(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
     """Add up the goals of the lanes of the second mask, and clear it."""
     out_of_line()
-    rows, masks, entry_of, steps = block.rows, block.masks, block.entry_of, block.started
-    wires, values, role_goals = plan.goals, plan.goal_values, plan.role_goals
-    judged, into, weights, occurred = queue.judged, queue.into, queue.weights, queue.occurred
-    goals, spread, faults = queue.goals, queue.spread, queue.faults
-    for role in range(judged[0], judged[1]):
-        first, end = role_goals[role], role_goals[role + 1]
-        for w in range(words):
-            lanes = masks[words + w]
-            if not lanes:
+    words, faults, values = words_of(width), queue.faults, plan.goal_values
+    ended = load(block.masks, words, width)
+    for role in range(queue.judged[0], queue.judged[1]):
+        num_ends = 1
+        settled = splat(np.uint64(0), width)
+        for k in range(plan.role_goals[role], plan.role_goals[role + 1]):
+            lanes = band(literal(block.rows, plan.goals, k, width), ended)
+            if not reduce_or(lanes):
                 continue
-            settled = np.uint64(0)
-            for k in range(first, end):
-                bits = (rows[np.int64(wires.rows[k]) * words + w] ^ wires.inverted[k]) & lanes
-                # The first goal value in the order of the rules counts.
-                repeats = bits & settled
-                # The search ends with the first lane that has two different goals: if there is one,
-                # there are many.
-                if repeats and not faults[role, 0]:
-                    for j in range(first, k):
-                        other_bits = rows[np.int64(wires.rows[j]) * words + w] ^ wires.inverted[j]
-                        if other_bits & repeats and values[j] != values[k]:
-                            faults[role, 0] = True
-                bits &= ~settled
-                if not bits:
-                    continue
-                settled |= bits
-                # Threads share this array, and every write moves it from cache to cache.
-                if not occurred[k]:
-                    occurred[k] = True
-                value = values[k]
-                if not value:
-                    continue
-                if queue.role < 0:
-                    _note_goal(bits, w, entry_of, goals, role - judged[0], value)
-                    continue
-                while bits:
-                    lane = 64 * w + lowest_one(bits)
-                    bits &= bits - np.uint64(1)
-                    entry = into[entry_of[lane]]
-                    weighted = weights[entry_of[lane]] * value
-                    goals[entry, role - judged[0]] += weighted
-                    if spread.shape[1] > 1 and role == judged[0]:
-                        spread[entry, 1] += weighted * value
-                        spread[entry, 2] += weighted * steps[lane]
-            if lanes & ~settled:
-                faults[role, 1] = True
-    for w in range(words, 2 * words):
-        masks[w] = np.uint64(0)
+            repeats = band(lanes, settled)
+            # The search ends with the first lane that has two different goals: if there is one,
+            # there are many.
+            if not faults[role, 0] and reduce_or(repeats):
+                for j in range(plan.role_goals[role], k):
+                    both = band(repeats, literal(block.rows, plan.goals, j, width))
+                    if values[j] != values[k] and reduce_or(both):
+                        faults[role, 0] = True
+            # The first goal value in the order of the rules counts.
+            lanes = but_not(lanes, settled)
+            settled = bor(settled, lanes)
+            if not reduce_or(lanes):
+                continue
+            # Threads share this array, and every write moves it from cache to cache.
+            if not queue.occurred[k]:
+                queue.occurred[k] = True
+            if values[k]:
+                store(block.ends, num_ends * words, lanes)
+                block.values[num_ends] = values[k]
+                num_ends += 1 if (num_ends + 1) % 256 else 2
+        if reduce_or(but_not(ended, settled)):
+            faults[role, 1] = True
+        _add_up(queue, block, 1, role - queue.judged[0], num_ends, width)
+    store(block.masks, words, splat(np.uint64(0), width))
+
+
+# The goal values that lanes ended with are in `Block.ends`, from 1 on and without multiples of 256,
+# so that the last byte of an index tells that a lane has one of 255 of them.
 
 
 @inlined
-def _note_goal(
-    bits: np.uint64,
-    word: int,
-    entry_of: NDArray[np.int64],
-    goals: NDArray[np.float64],
-    column: int,
-    value: float,
+def _add_up(
+    queue: Queue, block: Block, mask: int, column: int, num_ends: int, width: tuple[int, ...]
 ) -> None:
-    """Record the goal of some lanes of a word, if each lane has its own sum."""
+    """Add the goals of the lanes of the second or third mask to a column of sums, and their steps
+    with the first."""
     out_of_line()
-    if not ~bits:
-        for lane in range(64 * word, 64 * word + 64):
-            goals[entry_of[lane], column] = value
-        return
-    while bits:
-        lane = 64 * word + lowest_one(bits)
-        bits &= bits - np.uint64(1)
-        goals[entry_of[lane], column] = value
+    words, at = words_of(width), block.at
+    if column == 0:
+        _add_entries(queue, block, mask, num_ends, width)
+        at[LISTED] = _list_lanes(block, mask, words)
+    goals, spread = queue.goals, queue.spread
+    entry_of, listed, steps, digits = block.entry_of, block.listed, block.steps, block.digits
+    num_planes = max(1, at[AGE_PLANES])
+    for plane in range(0, num_planes if column == 0 and spread.shape[1] else 0, 8):
+        _clear_digits(digits)
+        for j in range(plane, min(plane + 8, at[AGE_PLANES])):
+            _add_digits(digits, block.ages, j, 1 << (j - plane), words)
+        for i in range(np.uint64(at[LISTED])):
+            lane = item(listed, i)
+            digit = np.int64(item(digits, lane)) << plane
+            spread[np.uint64(item(entry_of, lane)), 0] += digit
+            steps[i] = steps[i] + digit if plane else digit
+    for first in range(0, num_ends if num_ends > 1 else 0, 256):
+        _clear_digits(digits)
+        for k in range(first + 1, min(first + 256, num_ends)):
+            _add_digits(digits, block.ends, k, k - first, words)
+        for i in range(np.uint64(at[LISTED])):
+            lane = item(listed, i)
+            entry = np.uint64(item(entry_of, lane))
+            value = item(block.values, first + np.int64(item(digits, lane)))
+            goals[entry, column] += value
+            if spread.shape[1] > 1:
+                spread[entry, 1] += value * value
+                spread[entry, 2] += value * steps[i]
+
+
+@inlined
+def _list_lanes(block: Block, mask: int, words: int) -> int:
+    """Write the lanes of a mask to `listed`; returns how many there are."""
+    out_of_line()
+    masks, listed = block.masks, block.listed
+    num = np.uint64(0)
+    for w in range(words):
+        lanes = masks[mask * words + w]
+        while lanes:
+            listed[num] = 64 * w + lowest_one(lanes)
+            lanes &= lanes - np.uint64(1)
+            num += np.uint64(1)
+    return int(num)
+
+
+@inlined
+def _clear_digits(digits: Groups) -> None:
+    out_of_line()
+    for k in range(len(digits)):
+        digits[k] = 0
+
+
+@inlined
+def _add_digits(digits: Groups, rows: U64, row: int, number: int, words: int) -> None:
+    """Add a number in the lanes of a row."""
+    out_of_line()
+    for w in range(words):
+        add_where(digits, 64 * w, item(rows, row * words + w), number)
+
+
+@inlined
+def _add_entries(
+    queue: Queue, block: Block, mask: int, num_ends: int, width: tuple[int, ...]
+) -> None:
+    """Add up the lanes of entries with many playouts, each in one, and drop them from the mask."""
+    words, masks, entry_of = words_of(width), block.masks, block.entry_of
+    for w in range(words):
+        while masks[mask * words + w]:
+            lane = 64 * w + lowest_one(masks[mask * words + w])
+            entry = np.int64(entry_of[lane])
+            if queue.counts[entry] < MANY:
+                break
+            for v in range(words):
+                block.square[v] = where_equal(entry_of, 64 * v, entry)
+            lanes = load(masks, mask * words, width)
+            store(masks, mask * words, but_not(lanes, load(block.square, 0, width)))
+            lanes = band(lanes, load(block.square, 0, width))
+            if queue.spread.shape[1]:
+                queue.spread[entry, 0] += _count_steps(block, lanes, width)
+            for k in range(1, num_ends):
+                if k % 256 == 0:
+                    continue
+                value, winners = block.values[k], band(lanes, load(block.ends, k * words, width))
+                total = count_all(winners) * value
+                queue.goals[entry, 0] += total
+                if queue.spread.shape[1] > 1:
+                    queue.spread[entry, 1] += total * value
+                    queue.spread[entry, 2] += _count_steps(block, winners, width) * value
+
+
+@inlined
+def _count_steps(block: Block, lanes: Any, width: tuple[int, ...]) -> int:
+    """Number of steps that some lanes made together."""
+    steps = 0
+    for j in range(block.at[AGE_PLANES]):
+        steps += count_all(band(lanes, load(block.ages, j * words_of(width), width))) << j
+    return steps

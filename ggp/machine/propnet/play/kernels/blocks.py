@@ -22,7 +22,7 @@ only on its run's key, not on other runs or threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from ggp.machine.compiling.jit import by_reference, inlined
 from ggp.machine.compiling.vectors import (
     aligned_words,
     band,
+    count_ones,
     load,
     lowest_one,
     out_of_line,
@@ -107,24 +108,22 @@ class PlayoutPlan(NamedTuple):
 
 @by_reference
 class Queue(NamedTuple):
-    """E entries to play out, and their results: U weighted sums over entries.
+    """E entries to play out, and their results: sums over the playouts of each entry.
 
     Attributes:
         packed: `[L, ceil(F / 64)]` states.
         lanes: `[E]` state of each entry.
         counts: `[E]` number of playouts of each.
-        role: the role whose first moves are given; below 0 if every state is its own entry, with
-            its own sum, and is played once.
+        role: the role whose first moves are given; below 0 if every state is its own entry, and is
+            played once.
         moves: `[E]` index of the first move among the moves of that role, -1 if it is not given;
             if it is not legal, a random legal one is made.
-        into: `[E]` the sum that an entry counts in.
-        weights: `[E]` the weight of a playout.
         judged: `[2]` first role whose goals are summed, and the end: J roles.
         cut_value: goal value of playouts that do not finish.
-        goals: `[U, J]` sum of goal values.
-        spread: `[U, 3]` sums of steps, of squared goals of the first role judged, of its goals
-            times steps; `[U, 1]` or `[U, 0]` if only the first, or none, is summed.
-        unfinished: `[U]` number of playouts that did not come to an end.
+        goals: `[E, J]` sum of goal values.
+        spread: `[E, 3]` sums of steps, of squared goals of the only role judged, of its goals times
+            steps; `[E, 1]` or `[E, 0]` if only the first, or none, is summed.
+        unfinished: `[E]` number of playouts that did not come to an end.
         occurred: whether each goal value, of all roles, counted at some end.
         faults: `[R, 2]` whether a role had several goal values, or none, at an end.
         odds: `[len(PlayoutPlan.move_rows)]` the weight by which each move is drawn, at least 1;
@@ -138,8 +137,6 @@ class Queue(NamedTuple):
     counts: NDArray[np.int64]
     role: int
     moves: I32
-    into: NDArray[np.int64]
-    weights: NDArray[np.float64]
     judged: I32
     cut_value: float
     goals: NDArray[np.float64]
@@ -159,8 +156,13 @@ class Block(NamedTuple):
         rows: `[num_rows * W]` the rows of `PlayoutPlan`.
         masks: `[3, W]` lanes that play on, that ended and are not judged yet, scratch.
         entry_of: `[64 W]` entry of the queue that each lane plays.
-        started: `[64 W]` step of the block at which each lane began; for one that has ended, the
-            number of steps it made.
+        ages: `[MAX_AGE_PLANES, W]` the number of steps that each lane made, a sliced number (see
+            `choice`) of `at[AGE_PLANES]` planes.
+        ends: a row for each goal value of a role that counts at the ends that are added up.
+        values: the goal values of `ends`.
+        listed: `[64 W]` lanes that are added up.
+        steps: `[64 W]` their numbers of steps.
+        digits: `[64 W]` scratch: a byte for each lane.
         rng: `[2, W]` state of the generators.
         planes: `[3 * MAX_PLANES, W]` scratch.
         first_moves: rows of given first moves: the lanes that are to make each move of the role.
@@ -175,8 +177,13 @@ class Block(NamedTuple):
 
     rows: U64
     masks: U64
-    entry_of: NDArray[np.int64]
-    started: NDArray[np.int64]
+    entry_of: I32
+    ages: U64
+    ends: U64
+    values: NDArray[np.float64]
+    listed: I32
+    steps: NDArray[np.int64]
+    digits: Groups
     rng: U64
     planes: U64
     first_moves: U64
@@ -188,9 +195,8 @@ class Block(NamedTuple):
     at: NDArray[np.int64]
 
 
-NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST, IN_PHASE, STRAY, LIKELY = (
-    range(13)
-)
+NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST, IN_PHASE, STRAY = range(12)
+LIKELY, AGE_PLANES, LISTED, ALIKE = range(12, 16)
 """Indices of `Block.at`:
 
 - `NEXT`, `PLACED`: the entry whose lanes are let in next, and how many of them have been let in.
@@ -203,7 +209,13 @@ NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST, IN_PHASE, 
 - `RUN`, `LAST`: the run that is played, and the end of the runs.
 - `IN_PHASE`: whether the last moves were made in a phase.
 - `STRAY`: whether some lane is in no phase.
-- `LIKELY`: the step to which the last state belonged, see `PlayoutPlan.excluded`."""
+- `LIKELY`: the step to which the last state belonged, see `PlayoutPlan.excluded`.
+- `AGE_PLANES`: the number of planes of `ages`.
+- `LISTED`: the number of lanes that are listed.
+- `ALIKE`: the entries up to here have the state of the next one."""
+
+MAX_AGE_PLANES = 48
+"""Bits of an age: no machine plays so many steps."""
 
 MAX_RUNS = 64
 """Greatest number of runs for one call of `begin`."""
@@ -213,11 +225,17 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
     """A block of zeros; call `begin` before it is played."""
     words = words_of(width)
     moves = int(np.diff(plan.role_moves[0]).max())
+    num_values = 3 + len(plan.goal_values) * 256 // 255
     return Block(
         aligned_words(plan.num_rows * words),
         aligned_words(3 * words),
+        aligned_words(32 * words).view(np.int32),
+        aligned_words(MAX_AGE_PLANES * words),
+        aligned_words(num_values * words),
+        aligned_words(num_values).view(np.float64),
+        aligned_words(32 * words).view(np.int32),
         aligned_words(64 * words).view(np.int64),
-        aligned_words(64 * words).view(np.int64),
+        aligned_words(8 * words).view(np.uint8),
         aligned_words(2 * words),
         aligned_words(3 * MAX_PLANES * words),
         aligned_words(moves * words),
@@ -226,7 +244,7 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
         aligned_words(0),
         aligned_words(MAX_RUNS + 1).view(np.int64),
         aligned_words(MAX_RUNS),
-        aligned_words(13).view(np.int64),
+        aligned_words(16).view(np.int64),
     )
 
 
@@ -258,7 +276,8 @@ def begin_run(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, .
         first_moves[k] = np.uint64(0)
     seed_words(block.keys[at[RUN]], block.rng)
     at[NEXT], at[END] = block.bounds[at[RUN]], block.bounds[at[RUN] + 1]
-    at[PLACED] = at[OLDEST] = at[TOGETHER] = at[FRESH] = at[STRAY] = 0
+    at[PLACED] = at[OLDEST] = at[TOGETHER] = at[FRESH] = at[STRAY] = at[AGE_PLANES] = 0
+    at[ALIKE] = 0
     fill(plan, queue, block, width)
 
 
@@ -273,8 +292,8 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
     words = words_of(width)
     state_rows, row_of, matter = plan.state_rows, plan.row_of, plan.matter
     packed, lanes, counts, moves = queue.packed, queue.lanes, queue.counts, queue.moves
-    rows, masks, entry_of, started = block.rows, block.masks, block.entry_of, block.started
-    first_moves, filled, at = block.first_moves, block.square, block.at
+    rows, masks, entry_of, first_moves = block.rows, block.masks, block.entry_of, block.first_moves
+    filled, at = block.square, block.at
     if at[NEXT] == at[END]:
         return
     if at[FRESH]:
@@ -283,77 +302,58 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
             first_moves[k] = np.uint64(0)
         at[FRESH] = 0
     playing = load(masks, 0, width)
+    # New states are or-ed in, so no bits may be left of lanes that ended.
     for k in range(len(state_rows)):
-        # New states are or-ed in, so no bits may be left of lanes that ended.
-        row = np.int64(state_rows[k]) * words
-        store(rows, row, band(load(rows, row, width), playing))
-    if len(queue.credits):
-        for k in range(len(block.history) // words):
-            offset = np.int64(k) * words
-            store(block.history, offset, band(load(block.history, offset, width), playing))
-    num_words = packed.shape[1]
-    word = 0
-    free = ~masks[0]
-    while word < words and at[NEXT] < at[END]:
+        _keep(block.rows, state_rows[k] * words, playing, width)
+    for k in range(0, len(block.history) if len(queue.credits) else 0, words):
+        _keep(block.history, k, playing, width)
+    for k in range(at[AGE_PLANES]):
+        _keep(block.ages, k * words, playing, width)
+    entry, placed, end = at[NEXT], at[PLACED], at[END]
+    stride = 1 if queue.role < 0 else 0
+    word, free = 0, ~masks[0]
+    while word < words and entry < end:
         # The lanes of one state, which several consecutive entries may have.
-        state = lanes[at[NEXT]]
-        first_word = word
+        state, first_word = lanes[entry], word
         filled[word] = np.uint64(0)
-        while at[NEXT] < at[END]:
-            entry = at[NEXT]
-            if queue.role < 0 and not ~free and _are_equal(packed, state, entry, at[END]):
-                # Every entry is one playout, and the next 64 states are equal: a whole word of
-                # lanes is filled in little more time than one lane.
-                for b in range(64):
-                    entry_of[64 * word + b] = entry + b
-                    started[64 * word + b] = at[STEP]
-                filled[word] = ~np.uint64(0)
-                at[NEXT] += 64
+        while entry < end:
+            if not free:
                 word += 1
                 if word == words:
                     break
                 free = ~masks[word]
                 filled[word] = np.uint64(0)
                 continue
-            is_same = True
-            if lanes[entry] != state:
-                for i in range(num_words):
-                    if packed[lanes[entry], i] != packed[state, i]:
-                        is_same = False
-            if not is_same:
-                break
-            remaining = counts[entry] - at[PLACED]
-            move = np.int64(moves[entry])
-            while remaining > 0:
-                if not free:
-                    word += 1
-                    if word == words:
-                        break
-                    free = ~masks[word]
-                    filled[word] = np.uint64(0)
-                    continue
-                mask = np.uint64(0)
-                while free and remaining > 0:
-                    lane = 64 * word + lowest_one(free)
-                    rest = free & (free - np.uint64(1))
-                    mask |= free ^ rest
-                    free = rest
-                    entry_of[lane] = entry
-                    started[lane] = at[STEP]
-                    remaining -= 1
-                filled[word] |= mask
-                if move >= 0:
-                    first_moves[move * words + word] |= mask
-                    at[FRESH] = 1
-            at[PLACED] = counts[entry] - remaining
-            if remaining > 0:
-                break
-            at[NEXT] += 1
-            at[PLACED] = 0
+            # A word's lanes are filled at once: by one entry, or with a lane for each of several.
+            room, unfilled = count_ones(free), free
+            if stride:
+                size = _count_alike(packed, state, entry, min(room, end - entry), at)
+                if not size:
+                    break
+            else:
+                if lanes[entry] != state and not _are_alike(packed, lanes[entry], 1, state):
+                    break
+                size = min(room, counts[entry] - placed)
+            if size == 64:
+                free = np.uint64(0)
+                for k in range(np.uint64(64)):
+                    entry_of[np.uint64(64 * word) + k] = entry + np.int64(k) * stride
+            for k in range(0 if size == 64 else size):
+                entry_of[np.uint64(64 * word + lowest_one(free))] = entry + k * stride
+                free &= free - np.uint64(1)
+            filled[word] |= unfilled ^ free
+            if moves[entry] >= 0:
+                first_moves[np.int64(moves[entry]) * words + word] |= unfilled ^ free
+                at[FRESH] = 1
+            placed += size
+            if placed >= counts[entry]:
+                entry += size if stride else 1
+                placed = 0
+        at[NEXT], at[PLACED] = entry, placed
         if not _is_within(plan, packed, state, at):
             at[STRAY] = 1
         last_word = word if word < words else words - 1
-        for i in range(num_words):
+        for i in range(packed.shape[1]):
             bits = packed[state, i] & matter[i]
             while bits:
                 row = np.int64(row_of[64 * i + lowest_one(bits)]) * words
@@ -386,13 +386,32 @@ def _is_within(plan: PlayoutPlan, packed: U64, state: int, at: NDArray[np.int64]
 
 
 @inlined
-def _are_equal(packed: U64, state: int, first: int, end: int) -> bool:
-    """Whether the next 64 states all equal another one."""
+def _count_alike(packed: U64, state: int, entry: int, room: int, at: NDArray[np.int64]) -> int:
+    """Number of states from one on, up to `room`, that equal another; see `ALIKE`."""
     out_of_line()
-    if end - first < 64:
-        return False
+    end = entry + room
+    at[ALIKE] = max(at[ALIKE], entry)
+    size = 1
+    while at[ALIKE] < end and _are_alike(packed, at[ALIKE], size, state):
+        at[ALIKE] += size
+        # Where two are alike, more may be.
+        size = 64 if at[ALIKE] >= entry + 2 and at[ALIKE] + 64 <= at[END] else 1
+    while size > 1 and at[ALIKE] < end and _are_alike(packed, at[ALIKE], 1, state):
+        at[ALIKE] += 1
+    return int(min(at[ALIKE], end) - entry)
+
+
+@inlined
+def _are_alike(packed: U64, first: int, count: int, state: int) -> bool:
+    """Whether some consecutive states all equal another one."""
     differ = np.uint64(0)
     for i in range(packed.shape[1]):
-        for k in range(first, first + 64):
+        for k in range(np.uint64(first), np.uint64(first + count)):
             differ |= packed[k, i] ^ packed[state, i]
     return not differ
+
+
+@inlined
+def _keep(rows: U64, at: int, lanes: Any, width: tuple[int, ...]) -> None:
+    """Clear a row in all but some lanes."""
+    store(rows, at, band(load(rows, at, width), lanes))
