@@ -62,10 +62,10 @@ def test_hyperplay_sees_no_use_in_scanning() -> None:
 @pytest.mark.verify
 def test_a_ship_that_was_found_is_hit_at_once() -> None:
     """Many moves win in all simulations; a prompt player chooses the one that wins now."""
-    found: tuple[Told, ...] = (*PLACED, ("scan", ("(enemy 3 4)",)), ("noop", ("(shot 1 1)",)))
+    history: tuple[Told, ...] = (*PLACED, ("scan", ("(enemy 3 4)",)), ("noop", ("(shot 1 1)",)))
     for seed in SEEDS:
         decision = decide(
-            "battleships_in_fog", "admiral", "hyperplay2:n=4,ties=prompt", seed, *found
+            "battleships_in_fog", "admiral", "hyperplay2:n=4,ties=prompt", seed, *history
         )
         assert decision.move == "(fire 3 4)"
 
@@ -81,9 +81,9 @@ def test_greedy_and_secretive_bankers(spec: str, deposit: str) -> None:
 
 @pytest.mark.parametrize("spec", ["hyperplay:n=8", "hyperplay2:n=8"])
 def test_thieves_raid_where_more_lies(spec: str) -> None:
-    held: Told = ("noop", ("(holds east 30)", "(holds west 70)"))
+    holdings: Told = ("noop", ("(holds east 30)", "(holds west 70)"))
     for seed in SEEDS:
-        decision = decide("banker_and_thief", "thief", spec, seed, ("noop", ()), held)
+        decision = decide("banker_and_thief", "thief", spec, seed, ("noop", ()), holdings)
         assert decision.move == "(raid west)"
 
 
@@ -92,24 +92,24 @@ def test_hyperplay2_asks_and_hides_against_a_clock_too(seconds: float) -> None:
     """Random playouts know nothing of either, however many there are."""
     armed: Told = ("noop", ())
     for seed in range(5):
-        found = decide("exploding_bomb", "agent", "hyperplay2", seed, armed, seconds=seconds)
-        assert found.move == "ask"
-        values = {value.move: value for value in found.values}
+        decision = decide("exploding_bomb", "agent", "hyperplay2", seed, armed, seconds=seconds)
+        assert decision.move == "ask"
+        values = {value.move: value for value in decision.values}
         for move, truth in (("ask", 90), ("wait", 50)):
             # A move that looks bad is soon left alone: its value is one of a few simulations.
             off = max(15.0, 4 * (values[move].stderr or 0.0))
             assert values[move].value == pytest.approx(truth, abs=off)
-        found = decide("spy_vs_spy", "spy1", "hyperplay2", seed, seconds=seconds)
-        assert found.move.endswith(" hide)")
+        decision = decide("spy_vs_spy", "spy1", "hyperplay2", seed, seconds=seconds)
+        assert decision.move.endswith(" hide)")
 
 
 def test_hyperplay_announces_at_once_and_hyperplay2_asks() -> None:
-    begun: Told = ("noop", ())
+    start: Told = ("noop", ())
     for seed in SEEDS:
-        decision = decide("number_guessing", "agent", "hyperplay:n=6", seed, begun)
+        decision = decide("number_guessing", "agent", "hyperplay:n=6", seed, start)
         assert decision.move == "ready"
     for seed in range(3):
-        decision = decide("number_guessing", "agent", "hyperplay2:n=8", seed, begun)
+        decision = decide("number_guessing", "agent", "hyperplay2:n=8", seed, start)
         assert decision.move.startswith("(lessthan ")
 
 
@@ -130,9 +130,9 @@ def test_hyperplay2_announces_when_one_number_is_left() -> None:
 def test_a_word_says_nothing_about_the_wire(spec: str) -> None:
     """Both cuts look alike after either word, as the rules have it."""
     for word in ("red", "blue"):
-        told: Told = ("noop", (f"(signalled {word})",))
+        signal: Told = ("noop", (f"(signalled {word})",))
         cuts = {
-            decide("cooperative_spies", "spy2", spec, seed, ("noop", ()), told).move
+            decide("cooperative_spies", "spy2", spec, seed, ("noop", ()), signal).move
             for seed in SEEDS
         }
         assert cuts == {"(cut red)", "(cut blue)"}

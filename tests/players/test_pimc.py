@@ -121,13 +121,13 @@ def test_tic_tac_toe_is_solved_from_the_start(role: str) -> None:
     decision = player.choose()
     assert decision.fault is None
     assert (decision.particles, decision.exact) == (1, True)
-    found = values(decision)
-    assert max(found.values()) == 50
+    worth = values(decision)
+    assert max(worth.values()) == 50
     if role == "oplayer":
-        assert [move for move, value in found.items() if value == 50] == ["(mark 2 2)"]
+        assert [move for move, value in worth.items() if value == 50] == ["(mark 2 2)"]
     else:
-        assert set(found.values()) == {50}
-    assert found[decision.move] == 50
+        assert set(worth.values()) == {50}
+    assert worth[decision.move] == 50
 
 
 # ---------------------------------------------------------------- ties
@@ -145,12 +145,12 @@ def test_equal_moves_are_told_apart_by_hyperplay_values() -> None:
 
 def test_equal_moves_are_drawn_by_lot_where_that_is_asked_for() -> None:
     king: Told = ("noop", ("(dealt king)",))
-    found = [
+    decisions = [
         decide("kuhn_poker", "player1", king, spec="pimc:ties=random", seed=seed)
         for seed in range(10)
     ]
-    assert {decision.move for decision in found} == {"check", "bet"}
-    assert all(d.probabilities == {"check": 0.5, "bet": 0.5} for d in found)
+    assert {decision.move for decision in decisions} == {"check", "bet"}
+    assert all(d.probabilities == {"check": 0.5, "bet": 0.5} for d in decisions)
     assert decide("kuhn_poker", "player1", king).probabilities is None
 
 
@@ -214,8 +214,8 @@ def test_worlds_that_cannot_be_solved_leave_hyperplay_values(
     monkeypatch.setattr(machine, "goals", fail)
     decision = player.choose()
     assert decision.fault is None
-    found = {value.move: value.value for value in decision.values}
-    assert found == {"wait": pytest.approx(50, abs=5), "ask": pytest.approx(45, abs=5)}
+    estimates = {value.move: value.value for value in decision.values}
+    assert estimates == {"wait": pytest.approx(50, abs=5), "ask": pytest.approx(45, abs=5)}
 
 
 @pytest.mark.parametrize("game", ["krieg_tic_tac_toe", "breakthrough", "exploding_bomb", "meier"])
@@ -296,14 +296,14 @@ def test_reports_are_made_while_it_thinks() -> None:
 @pytest.mark.parametrize(("game", "role"), [("kuhn_poker", "player2"), ("exploding_bomb", "agent")])
 def test_whole_matches_are_played(game: str, role: str) -> None:
     command = ("play", game, "--player", f"{role}=pimc:steps=3000", "--matches", "2", "--json")
-    result = CliRunner(catch_exceptions=False).invoke(match_runner, command)
-    found = json.loads(result.stdout)
-    assert [match["errors"] for match in found["matches"]] == [[], []]
+    outcome = CliRunner(catch_exceptions=False).invoke(match_runner, command)
+    report = json.loads(outcome.stdout)
+    assert [match["errors"] for match in report["matches"]] == [[], []]
 
 
 def test_values_of_commands_are_those_of_the_player() -> None:
-    found = json_of("evaluate", "spy_vs_spy", "--role", "spy1", "--player", "pimc")
-    assert {entry["move"]: entry["value"] for entry in found["moves"]} == {
+    report = json_of("evaluate", "spy_vs_spy", "--role", "spy1", "--player", "pimc")
+    assert {entry["move"]: entry["value"] for entry in report["moves"]} == {
         "(arm red tell)": 20,
         "(arm blue tell)": 20,
         "(arm red hide)": 0,
@@ -312,5 +312,5 @@ def test_values_of_commands_are_those_of_the_player() -> None:
 
 
 def test_the_commands_tell_how_far_it_is_from_optimal_play() -> None:
-    found = json_of("exploit", "kuhn_poker", "--player", "pimc", "--samples", "3")
-    assert found["nash_conv"] > 2
+    report = json_of("exploit", "kuhn_poker", "--player", "pimc", "--samples", "3")
+    assert report["nash_conv"] > 2

@@ -59,9 +59,9 @@ WIDE = (
 
 
 def player(spec: str, machine: Machine, role: int = 0, seed: int = 0) -> BeliefPlayer:
-    made = make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
-    assert isinstance(made, BeliefPlayer)
-    return made
+    belief_player = make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
+    assert isinstance(belief_player, BeliefPlayer)
+    return belief_player
 
 
 def test_simulated_self_knows_no_more_than_the_player_was_told() -> None:
@@ -110,7 +110,7 @@ def test_a_failed_observation_does_not_lose_its_turn(monkeypatch: pytest.MonkeyP
 def test_forgetting_paths_changes_nothing(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     turns = [("(mark 2 2)", []), ("noop", ["your_move"]), ("(mark 1 1)", []), ("noop", [])]
-    found = []
+    runs = []
     for min_nodes in (0, 1 << 60):
         monkeypatch.setattr("ggp.players.parts.tracker.MIN_NODES", min_nodes)
         thinker = player(spec, machine, seed=2)
@@ -118,10 +118,10 @@ def test_forgetting_paths_changes_nothing(spec: str, monkeypatch: pytest.MonkeyP
         for move, percepts in turns:
             thinker.observe(move, percepts)
             decisions.append(thinker.choose(value_forced=True))
-        found.append(([d.values for d in decisions], len(thinker.tracker.tree)))
+        runs.append(([d.values for d in decisions], len(thinker.tracker.tree)))
         assert all(d.fault is None for d in decisions)
-    assert found[0][0] == found[1][0]
-    assert found[0][1] <= found[1][1] - (100 if spec.startswith("hyperplay2") else 0)
+    assert runs[0][0] == runs[1][0]
+    assert runs[0][1] <= runs[1][1] - (100 if spec.startswith("hyperplay2") else 0)
 
 
 @pytest.mark.parametrize("spec", ["hyperplay", "hyperplay2"])
@@ -180,9 +180,9 @@ def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
     ],
 )
 def test_spec_gives_the_budgets_of_the_definitions(text: str, particles: int, trials: int) -> None:
-    made = player(text, machine_of_game("monty_hall"), 0)
-    assert isinstance(made, SearchPlayer)
-    assert (made.capacity, made.trials) == (particles, trials)
+    search_player = player(text, machine_of_game("monty_hall"), 0)
+    assert isinstance(search_player, SearchPlayer)
+    assert (search_player.capacity, search_player.trials) == (particles, trials)
 
 
 def test_ties_are_broken_promptly_unless_the_spec_says_otherwise() -> None:
@@ -216,11 +216,11 @@ def test_prompt_players_win_now_and_lose_late(
     machine = machine_of_rules(NOW_OR_LATER + f"(goal us {goal})")
 
     def moves(ties: str, seeds: int) -> set[str]:
-        found = set()
+        choices = set()
         for seed in range(seeds):
             deadline = None if looks is None else Deadline(looks, Looks(1.0))
-            found.add(player(f"{name}:n=2{ties}", machine, seed=seed).choose(deadline).move)
-        return found
+            choices.add(player(f"{name}:n=2{ties}", machine, seed=seed).choose(deadline).move)
+        return choices
 
     assert moves(",ties=prompt", 5) == moves("", 5) == {prompt}
     assert moves(",ties=random", 20) == {"now", "later"}
@@ -304,8 +304,8 @@ def test_moves_that_may_be_illegal_are_as_likely_as_the_states_say() -> None:
     seer = player("random:risk=play", machine_of_rules(rules))
     seer.observe("wait", None)
     seer.observe("wait", ())
-    told = seer.choose().probabilities
-    assert told == pytest.approx({"(guess 0)": 5 / 12, "(guess 1)": 5 / 12, "pass": 1 / 6})
+    chances = seer.choose().probabilities
+    assert chances == pytest.approx({"(guess 0)": 5 / 12, "(guess 1)": 5 / 12, "pass": 1 / 6})
 
 
 def test_players_that_do_not_mix_tell_no_probabilities() -> None:
@@ -318,10 +318,10 @@ def test_players_that_do_not_mix_tell_no_probabilities() -> None:
 def test_random_gives_up_soon_where_no_board_can_be_drawn() -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     random = player("random:boards=kriegspiel", machine)
-    before = machine.states_visited
+    visited = machine.states_visited
     random.observe("(move b 1 a 3)", ["(captured e 5)"])  # it went elsewhere
     assert random.choose().fault is not None
-    assert machine.states_visited - before < 50_000
+    assert machine.states_visited - visited < 50_000
 
 
 @pytest.mark.verify

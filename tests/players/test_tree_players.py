@@ -38,13 +38,13 @@ SECRET = """
 
 
 def player(spec: str, machine: Machine, role: int = 0, seed: int = 0) -> BeliefPlayer:
-    made = make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
-    assert isinstance(made, BeliefPlayer)
-    return made
+    belief_player = make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
+    assert isinstance(belief_player, BeliefPlayer)
+    return belief_player
 
 
 def value_of(decision: Decision, move: str) -> float:
-    (value,) = (each.value for each in decision.values if each.move == move)
+    (value,) = (estimate.value for estimate in decision.values if estimate.move == move)
     assert value is not None
     return value
 
@@ -68,12 +68,12 @@ def best_value(machine: Machine, states: States, role: int) -> float:
         return float(machine.goals(states)[0, role])
     moves = [machine.legal(states, r)[0] for r in (0, 1)]
     mover = 0 if len(moves[0]) > 1 or len(moves[1]) == 1 else 1
-    found = []
+    values = []
     for move in moves[mover].tolist():
         joint = [int(moves[0][0]), int(moves[1][0])]
         joint[mover] = move
-        found.append(best_value(machine, machine.step(states, np.array([joint])).states, role))
-    return max(found) if mover == role else min(found)
+        values.append(best_value(machine, machine.step(states, np.array([joint])).states, role))
+    return max(values) if mover == role else min(values)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -86,17 +86,17 @@ def test_mcts_proves_what_moves_in_tic_tac_toe_are_worth(seed: int) -> None:
         legal = [machine.legal(states, role)[0] for role in (0, 1)]
         joint = np.array([[int(rng.choice(moves)) for moves in legal]])
         states, percepts = machine.step(states, joint)
-        told = machine.percept_texts(int(percepts[0, 0]))
-        thinker.observe(machine.move_text(int(joint[0, 0])), told)
+        texts = machine.percept_texts(int(percepts[0, 0]))
+        thinker.observe(machine.move_text(int(joint[0, 0])), texts)
     decision = thinker.choose()
     # All is proved long before 20,000 walks.
     assert sum(value.visits for value in decision.values) < 5_000
-    other = int(machine.legal(states, 1)[0][0])
+    other_move = int(machine.legal(states, 1)[0][0])
     worth = {}
     for move in machine.legal(states, 0)[0].tolist():
-        after = machine.step(states, np.array([[move, other]])).states
-        worth[machine.move_text(move)] = best_value(machine, after, 0)
-    proved = {each.move: each.value for each in decision.values if each.stderr == 0}
+        successor = machine.step(states, np.array([[move, other_move]])).states
+        worth[machine.move_text(move)] = best_value(machine, successor, 0)
+    proved = {estimate.move: estimate.value for estimate in decision.values if estimate.stderr == 0}
     best = max(worth.values())
     assert worth[decision.move] == best
     assert best == 100 or len(proved) == len(worth)
@@ -132,14 +132,14 @@ def test_whole_matches_are_played_without_a_fault(name: str, game: str) -> None:
     opened = ggp.load(game)
     roles = [role for role in opened.roles if role != "random"]
     spec = f"{name}:trials=150"
-    found = []
+    runs = []
     for _ in range(1 if game in LONGER else 2):
         record = ggp.play_match(opened, dict.fromkeys(roles, spec), seed=1)
         decisions = [d for turn in record.turns for d in turn.decisions.values()]
         assert decisions
         assert all(decision.fault is None for decision in decisions)
-        found.append([(decision.move, decision.values) for decision in decisions])
-    assert found[-1] == found[0]
+        runs.append([(decision.move, decision.values) for decision in decisions])
+    assert runs[-1] == runs[0]
 
 
 @pytest.mark.parametrize("backend", ["prolog", "propnet"])
@@ -157,13 +157,13 @@ def test_what_was_learned_is_kept_for_the_next_turn() -> None:
     machine = machine_of_game("connect_four", "propnet")
     fresh, thinker = (player("mcts:trials=2000", machine) for _ in range(2))
     thinker.choose()
-    for each in (fresh, thinker):
+    for candidate in (fresh, thinker):
         for move, percepts in [
             ("(drop 4)", ["(did second noop)", "(did first (drop 4))"]),
             ("noop", ["(did second (drop 5))", "(did first noop)"]),
         ]:
-            each.observe(move, percepts)
-    visits = [sum(value.visits for value in each.choose().values) for each in (fresh, thinker)]
+            candidate.observe(move, percepts)
+    visits = [sum(value.visits for value in candidate.choose().values) for candidate in (fresh, thinker)]
     assert visits[0] == 2000
     assert visits[1] > 2010
 
@@ -177,7 +177,7 @@ def test_a_budget_of_states_is_kept() -> None:
 def test_mcts_says_the_same_as_ismcts_where_everybody_knows_everything() -> None:
     machine = machine_of_game("connect_four", "propnet")
     role = role_index(machine, machine.roles[0])
-    found = [
+    decisions = [
         player(f"{n}trials=500,outside=0", machine, role).choose() for n in ("mcts:", "ismcts:")
     ]
-    assert found[0].values == found[1].values
+    assert decisions[0].values == decisions[1].values

@@ -98,8 +98,8 @@ def test_nobody_can_exploit_it_in_a_solved_game() -> None:
         sample_policy(tree, player, lambda role, rng: made(machine, role), 1, seed=0)
         for player in range(2)
     ]
-    found = exploit(tree, solve_tree(tree).profile.strategies, samples, seed=0)
-    assert found.nash_conv == pytest.approx(0, abs=1e-6)
+    gains = exploit(tree, solve_tree(tree).profile.strategies, samples, seed=0)
+    assert gains.nash_conv == pytest.approx(0, abs=1e-6)
 
 
 def test_moves_at_once_are_mixed_where_everybody_knows_everything() -> None:
@@ -194,11 +194,11 @@ def test_the_player_that_suits_the_game_goes_on_where_the_plainer_one_stopped(re
     assert isinstance(player, Auto)
     turns = [("noop", (card,), "noop", True) for card in ("(dealt jack)", "check")]
     if resumed:  # with the belief of another player
-        other = player_of(parse_spec("ismcts"), Context(machine, 1, np.random.default_rng(1)))
-        assert isinstance(other, ISMCTS)
+        earlier = player_of(parse_spec("ismcts"), Context(machine, 1, np.random.default_rng(1)))
+        assert isinstance(earlier, ISMCTS)
         for move, percepts, *_ in turns[:resumed]:
-            other.observe(move, percepts)
-        assert player.resume(other.snapshot(), turns) == resumed
+            earlier.observe(move, percepts)
+        assert player.resume(earlier.snapshot(), turns) == resumed
     for move, percepts, *_ in turns[resumed:]:
         player.observe(move, percepts)
     assert isinstance(player._player, ISMCTS)

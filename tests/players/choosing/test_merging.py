@@ -26,7 +26,7 @@ RULES = """
 
 def lines(red: str, blue: str) -> str:
     """The rules, where each role may draw some lines, one letter each."""
-    theirs = [f"(line {role} {each})" for role, of in (("red", red), ("blue", blue)) for each in of]
+    theirs = [f"(line {role} {line})" for role, of in (("red", red), ("blue", blue)) for line in of]
     return RULES + " ".join(theirs)
 
 

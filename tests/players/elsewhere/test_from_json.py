@@ -35,9 +35,9 @@ GIVEN: dict[str, Any] = {
 
 
 def test_values_are_read_as_they_are_annotated() -> None:
-    found = read(Path, GIVEN, "", ValueError, {"name", "clock"})
-    assert found == Path((Point(1, "a"), Point(2)), GIVEN["told"], 3)
-    assert isinstance(found.length, int)  # nothing is converted
+    path = read(Path, GIVEN, "", ValueError, {"name", "clock"})
+    assert path == Path((Point(1, "a"), Point(2)), GIVEN["told"], 3)
+    assert isinstance(path.length, int)  # nothing is converted
 
 
 @pytest.mark.parametrize(

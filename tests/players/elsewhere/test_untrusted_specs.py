@@ -43,12 +43,12 @@ def test_no_option_takes_a_file(name: str, tmp_path: Path) -> None:
 )
 def test_whether_there_is_a_file_is_not_told(option: str, tmp_path: Path) -> None:
     (tmp_path / "there").write_text("")
-    said = []
+    messages = []
     for name in ("there", "not"):
         with pytest.raises(ConfigError, match="names a file, which only a command line may") as why:
             parse_spec(option.format(tmp_path / name), trusted=False)
-        said.append(str(why.value))
-    assert said[0] == said[1]
+        messages.append(str(why.value))
+    assert messages[0] == messages[1]
 
 
 def test_a_file_that_is_called_like_one_of_the_games_is_not_read(

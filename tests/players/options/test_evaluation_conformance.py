@@ -63,9 +63,9 @@ def test_what_is_certain_depends_on_the_state_alone(end: str, tmp_path: Path) ->
     evaluation, states = made(end, tmp_path, 0)
     values, _ = evaluation.values(states, 0, np.random.default_rng(2))
     back = np.arange(len(states))[::-1]
-    again, _ = evaluation.values(states.take(back), 0, np.random.default_rng(3))
+    reversed_values, _ = evaluation.values(states.take(back), 0, np.random.default_rng(3))
     if evaluation.certain:
-        assert again[back].tolist() == pytest.approx(values.tolist())
+        assert reversed_values[back].tolist() == pytest.approx(values.tolist())
 
 
 @ends

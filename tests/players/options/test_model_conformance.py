@@ -58,10 +58,10 @@ def thinker(text: str) -> SearchPlayer:
 def test_legal_moves_have_probabilities(name: str, tmp_path: Path) -> None:
     player = thinker(text_of(name, tmp_path))
     machine, bag = player.machine, player.tracker.bag
-    states, other = bag.states_of(0), 1
-    moves = machine.legal(states, other)
-    views = None if bag.sets.views is None else bag.sets.views[bag.lanes_of(0), other]
-    shares = np.exp(log_likelihoods(player.model, machine, states, other, moves, views))
+    states, opponent = bag.states_of(0), 1
+    moves = machine.legal(states, opponent)
+    views = None if bag.sets.views is None else bag.sets.views[bag.lanes_of(0), opponent]
+    shares = np.exp(log_likelihoods(player.model, machine, states, opponent, moves, views))
     assert np.add.reduceat(shares, moves.offsets[:-1]) == pytest.approx(np.ones(len(states)))
     assert (shares > 0).all()  # a wrong model makes no move impossible
     assert len(states) == 2
@@ -78,10 +78,10 @@ def test_players_with_a_model_decide_the_same_with_the_same_seed(name: str, tmp_
 @names
 def test_a_model_draws_nothing_from_the_generator_of_the_player(name: str, tmp_path: Path) -> None:
     machine, rng = machine_of_game(GAME, "propnet"), np.random.default_rng(5)
-    before = str(rng.bit_generator.state)
+    old_state = str(rng.bit_generator.state)
     text = text_of(name, tmp_path)
     model_of(text, machine, PathTree(machine), 0, rng, load_program(GAME))
-    assert str(rng.bit_generator.state) == before
+    assert str(rng.bit_generator.state) == old_state
 
 
 @names

@@ -37,25 +37,25 @@ PLAYERS = ("hyperplay:n=4", "hyperplay2:n=4", "ismcts:trials=500")
 def player(spec: str, role: str, turns: list[tuple[str, list[str]]]) -> SearchPlayer:
     """A player of `kuhn_poker` that was told these turns."""
     machine = machine_of_game("kuhn_poker", "propnet")
-    made = make_player(
+    thinker = make_player(
         parse_spec(spec), machine, machine.roles.index(role), np.random.default_rng(0)
     )
-    assert isinstance(made, SearchPlayer)
+    assert isinstance(thinker, SearchPlayer)
     for move, percepts in turns:
-        made.observe(move, percepts)
-    return made
+        thinker.observe(move, percepts)
+    return thinker
 
 
-def holdings(thinker: SearchPlayer, other: str) -> dict[str, float]:
+def holdings(thinker: SearchPlayer, opponent: str) -> dict[str, float]:
     """What the player thinks that the other one holds."""
     bag = thinker.tracker.bag
     fluents = thinker.machine.fluents(bag.states_of(0))
     weights = bag.weights_of(0).tolist()
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for state, weight in zip(fluents, weights, strict=True):
-        (card,) = [f.strip("()").split()[2] for f in state if f.startswith(f"(holds {other}")]
-        found[card] = found.get(card, 0.0) + weight
-    return found
+        (card,) = [f.strip("()").split()[2] for f in state if f.startswith(f"(holds {opponent}")]
+        shares[card] = shares.get(card, 0.0) + weight
+    return shares
 
 
 def calling_shares(spec: str) -> dict[str, float]:
@@ -65,14 +65,14 @@ def calling_shares(spec: str) -> dict[str, float]:
     assert model is not None
     fold, call = (machine.move_id(text) for text in ("fold", "call"))
     moves = Ragged(np.array([0, 2]), np.array([fold, call]))
-    found = {}
+    calls = {}
     for card in DEALT:
         history = (("noop", (f"(dealt {card})",)), ("noop", ("bet",)))
         path = path_of(machine, thinker.tracker.tree, 1, history)
         shares, trust = model.shares(1, np.array([path]), moves)
         assert trust.tolist() == [1.0]
-        found[card] = float(shares[1])
-    return found
+        calls[card] = float(shares[1])
+    return calls
 
 
 class TestWeights:
@@ -140,7 +140,7 @@ class TestSearch:
         write_strategies(file, {"player2": folds})
         thinker = player(f"{spec},model=policy:{file}", "player1", DEALT["jack"])
         decision = thinker.choose()
-        values = {each.move: each.value for each in decision.values}
+        values = {estimate.move: estimate.value for estimate in decision.values}
         assert decision.move == "bet"
         assert values["bet"] == pytest.approx(75, abs=3)
         usual = {v.move: v.value for v in player(spec, "player1", DEALT["jack"]).choose().values}
@@ -149,11 +149,11 @@ class TestSearch:
 
     @pytest.mark.parametrize("spec", ["hyperplay:n=4", "hyperplay2:n=4", "ismcts:trials=500"])
     def test_the_usual_model_is_the_uniform_one(self, spec: str) -> None:
-        said = [
+        estimates = [
             player(f"{spec}{model}", "player1", DEALT["queen"]).choose().values
             for model in ("", ",model=uniform")
         ]
-        assert said[0] == said[1]
+        assert estimates[0] == estimates[1]
 
 
 class TestLearning:
@@ -205,7 +205,7 @@ class TestLearning:
         play_match(arena, 7, conditions, counts=False)
         play_match(arena_of("kuhn_poker", "player2=hyperplay:n=2"), 7, conditions)
         assert file.read_text() == text
-        assert [each.name for each in tmp_path.iterdir()] == ["counts.json"]
+        assert [entry.name for entry in tmp_path.iterdir()] == ["counts.json"]
 
     @pytest.mark.verify
     def test_what_was_learned_raises_the_score(self, tmp_path: Path) -> None:
@@ -215,27 +215,27 @@ class TestLearning:
         spec = "hyperplay2:n=4"
         learning = f"{spec},model=learned:{counts}"
         for seed in range(40):
-            for own, other in (("player1", "player2"), ("player2", "player1")):
+            for learner, rival in (("player1", "player2"), ("player2", "player1")):
                 arena = arena_of(
-                    "kuhn_poker", f"{own}={learning}", f"{other}=policy:file={opponent}"
+                    "kuhn_poker", f"{learner}={learning}", f"{rival}=policy:file={opponent}"
                 )
                 assert play_match(arena, seed).error is None
-        tree, known = kuhn().tree, read_strategies(opponent)
-        assert score(tree, learning, known, 0) > score(tree, spec, known, 0) + 1
+        tree, strategies = kuhn().tree, read_strategies(opponent)
+        assert score(tree, learning, strategies, 0) > score(tree, spec, strategies, 0) + 1
 
 
 class TestThresholds:
     def prospects(self, values: list[float], spreads: list[float]) -> Prospects:
-        each = np.array(spreads)
-        return Prospects(np.arange(len(values)), np.array(values), each, each)
+        widths = np.array(spreads)
+        return Prospects(np.arange(len(values)), np.array(values), widths, widths)
 
     @pytest.mark.parametrize(
         ("win", "move"), [(0.3, "fold"), (0.55, "call"), (0.74, "call"), (0.8, "raise")]
     )
     def test_bands_are_those_of_the_paper(self, win: float, move: str) -> None:
         # In no order: the least bold move is the one that nothing depends on.
-        each = self.prospects([win, 0.1, win - 0.1], [0.5, 0.0, 0.3])
-        shares = banded(each)
+        prospect = self.prospects([win, 0.1, win - 0.1], [0.5, 0.0, 0.3])
+        shares = banded(prospect)
         assert ["raise", "fold", "call"][int(np.argmax(shares))] == move
         assert shares.sum() == pytest.approx(1)
         assert shares.min() > 0
@@ -304,8 +304,8 @@ class TestPolicy:
         thinker.observe("noop", ["bet"])
         called = read_strategies(file)["player1"]
         (share,) = [m["call"] for h, m in called.items() if "call" in m and "queen" in str(h)]
-        found = thinker.choose().probabilities
-        assert found == pytest.approx({"call": share, "fold": 1 - share})
+        mixed = thinker.choose().probabilities
+        assert mixed == pytest.approx({"call": share, "fold": 1 - share})
 
     def test_without_a_file_all_moves_are_equally_likely(self) -> None:
         machine = machine_of_game("kuhn_poker", "propnet")
@@ -316,8 +316,8 @@ class TestPolicy:
     def test_what_solve_prints_can_be_followed(self, tmp_path: Path) -> None:
         file = tmp_path / "kuhn.json"
         file.write_text(json.dumps(json_of("solve", "kuhn_poker", "--strategy")))
-        found = read_strategies(str(file))
-        assert {role: len(strategy) for role, strategy in found.items()} == {
+        strategies = read_strategies(str(file))
+        assert {role: len(strategy) for role, strategy in strategies.items()} == {
             "player1": 6,
             "player2": 6,
         }

@@ -39,7 +39,7 @@ def test_option_may_be_on_or_off() -> None:
         depth: int | None = whole(None, "how far", usual="as far as there is time")
 
     assert read_options(Options, "mine", "ahead=0") == Options(ahead=0)
-    assert next((each.low, each.high) for each in describe_options(Options)) == (0, 1)
+    assert next((option.low, option.high) for option in describe_options(Options)) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -60,24 +60,24 @@ def test_files_are_read_when_a_spec_is(spec: str, message: str) -> None:
 
 
 def test_policies_are_not_taken_for_strategies(tmp_path: Path) -> None:
-    file = tmp_path / "learnt.npz"
-    file.write_bytes(b"PK\x03\x04\xff")
+    strategy_file = tmp_path / "learnt.npz"
+    strategy_file.write_bytes(b"PK\x03\x04\xff")
     with pytest.raises(ConfigError, match=r"it is no text; .* learned:policy=.*learnt.npz plays"):
-        parse_spec(f"policy:file={file}")
+        parse_spec(f"policy:file={strategy_file}")
 
 
 def test_files_that_decide_what_a_player_does_are_known(tmp_path: Path) -> None:
-    file, other = str(tmp_path / "told.json"), str(tmp_path / "mine.toml")
-    write_strategies(file, {"player1": {}})
-    Path(other).write_text(find_companion("kriegspiel", ".toml").read_text())
-    assert files_read(parse_spec(f"policy:file={file}").options) == {"file": file}
-    assert files_read(parse_spec(f"hyperplay:model=policy:{file}").options) == {"model": file}
-    both = parse_spec(f"hs:evaluation={other},boards={other}").options
-    assert files_read(both) == {"evaluation": other, "boards": other}
+    strategy_file, piece_file = str(tmp_path / "told.json"), str(tmp_path / "mine.toml")
+    write_strategies(strategy_file, {"player1": {}})
+    Path(piece_file).write_text(find_companion("kriegspiel", ".toml").read_text())
+    assert files_read(parse_spec(f"policy:file={strategy_file}").options) == {"file": strategy_file}
+    assert files_read(parse_spec(f"hyperplay:model=policy:{strategy_file}").options) == {"model": strategy_file}
+    hs_options = parse_spec(f"hs:evaluation={piece_file},boards={piece_file}").options
+    assert files_read(hs_options) == {"evaluation": piece_file, "boards": piece_file}
     # What comes with ggp changes with its version, and matches add to what is learnt of opponents.
-    for spec in ("hs:evaluation=kriegspiel,boards=kriegspiel", f"hyperplay:model=learned:{file}"):
+    for spec in ("hs:evaluation=kriegspiel,boards=kriegspiel", f"hyperplay:model=learned:{strategy_file}"):
         assert files_read(parse_spec(spec).options) == {}
-    before = digests_of_files(parse_spec(f"policy:file={file}"))
-    assert before == digests_of_files(parse_spec(f"pimc:model=policy:{file}"))
-    write_strategies(file, {"player2": {}})
-    assert before != digests_of_files(parse_spec(f"policy:file={file}"))
+    old_digests = digests_of_files(parse_spec(f"policy:file={strategy_file}"))
+    assert old_digests == digests_of_files(parse_spec(f"pimc:model=policy:{strategy_file}"))
+    write_strategies(strategy_file, {"player2": {}})
+    assert old_digests != digests_of_files(parse_spec(f"policy:file={strategy_file}"))

@@ -76,8 +76,8 @@ def test_turns_without_particles_leave_nothing_behind(
         sizes.append(len(tracker.tree))
     # A path is forgotten before there are twice as many as are needed: ours, and while there are
     # particles, those of two other roles along each of four.
-    needed = (1 + 4 * 2) * 33 if recovers else 33 + 4 * 2 * 3
-    assert max(sizes) <= 2 * needed + 100
+    num_needed = (1 + 4 * 2) * 33 if recovers else 33 + 4 * 2 * 3
+    assert max(sizes) <= 2 * num_needed + 100
 
 
 @pytest.mark.parametrize("exact", [0, 2_000])
@@ -110,10 +110,10 @@ def test_that_a_bag_is_lost_is_told_once_a_match(caplog: pytest.LogCaptureFixtur
             for _ in range(5):
                 faults += player.choose().fault is not None
                 player.observe("watch", [])
-        told = [record.levelno for record in caplog.records if "agrees" in record.message]
+        levels = [record.levelno for record in caplog.records if "agrees" in record.message]
         assert faults == 5
-        assert told == [logging.WARNING, *[logging.INFO] * (len(told) - 1)]
-        assert len(told) >= 5
+        assert levels == [logging.WARNING, *[logging.INFO] * (len(levels) - 1)]
+        assert len(levels) >= 5
 
 
 def test_a_long_path_is_walked_once_for_each_turn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,8 +195,8 @@ TOLD_LATE = (
 @pytest.mark.parametrize("is_timed", [False, True])
 def test_search_for_particles_is_bounded_by_the_clock_where_there_is_one(is_timed: bool) -> None:
     machine = machine_of_rules(TOLD_LATE, "propnet")
-    few = HyperPlaySampler(machine, PathTree(machine), capacity=16, exact=0, max_attempts=10_000)
-    tracker = Tracker(few, machine, 0, np.random.default_rng(100))
+    sampler = HyperPlaySampler(machine, PathTree(machine), capacity=16, exact=0, max_attempts=10_000)
+    tracker = Tracker(sampler, machine, 0, np.random.default_rng(100))
     looks = count()
     for percepts in ([], [], [], ["(all 7 8 9)"]):
         now_s = 0.0005 * next(looks)

@@ -33,10 +33,10 @@ OWN_GOALS = f"{AT_ONCE} (<= (goal ?r 100) (true (said ?r 2))) (<= (goal ?r 90) (
 
 
 def maker(spec: str) -> Maker:
-    def made(machine: Machine, role: int, rng: np.random.Generator) -> Player:
+    def make(machine: Machine, role: int, rng: np.random.Generator) -> Player:
         return make_player(parse_spec(spec), machine, role, rng)
 
-    return made
+    return make
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "blind_breakthrough"])
@@ -53,8 +53,8 @@ def test_the_better_player_wins_duels(game: str) -> None:
 
 def test_duels_end_in_time() -> None:
     machine, clock = machine_of_game("breakthrough", "propnet"), Ticking(0.01)
-    both = maker("mcts"), maker("mcts")
-    score = duels(machine, both, 1000, np.random.default_rng(1), Deadline(10.0, clock))
+    makers = maker("mcts"), maker("mcts")
+    score = duels(machine, makers, 1000, np.random.default_rng(1), Deadline(10.0, clock))
     assert score.matches < 1000
     assert clock.now_s < 11
 
@@ -136,9 +136,9 @@ def test_a_clock_that_jumps_ends_a_duel() -> None:
     for jumps_at in range(5, 60):
         looks = iter([*[0.0] * jumps_at, *[1e15] * 100_000])
         deadline = Deadline(10.0, looks.__next__)
-        both: tuple[Maker, Maker] = (lambda *_: Patient(), lambda *_: Patient())
+        makers: tuple[Maker, Maker] = (lambda *_: Patient(), lambda *_: Patient())
         machine = machine_of_rules(LEFT_WINS, "propnet")
-        assert duels(machine, both, 8, np.random.default_rng(1), deadline).matches < 8
+        assert duels(machine, makers, 8, np.random.default_rng(1), deadline).matches < 8
 
 
 class Patient(Uses):

@@ -34,11 +34,11 @@ def after_a_turn(role: int, rank: int, deadline: Deadline | None) -> tuple[int, 
     if role == 0:
         ranked = sorted(values, key=lambda each: -each.visits)
         firsts[0] = machine.move_id(ranked[rank].move) or 0
-    told = machine.step(states, np.array([firsts])).percepts[0, role]
-    before = len(tree.paths)
+    percepts_id = machine.step(states, np.array([firsts])).percepts[0, role]
+    old_size = len(tree.paths)
     move = machine.move_text(firsts[role])
-    player.observe(move, machine.percept_texts(int(told)), submitted=move, deadline=deadline)
-    return before, len(tree.paths), player
+    player.observe(move, machine.percept_texts(int(percepts_id)), submitted=move, deadline=deadline)
+    return old_size, len(tree.paths), player
 
 
 def until(seconds: float) -> Deadline:
@@ -47,19 +47,19 @@ def until(seconds: float) -> Deadline:
 
 def test_it_waits_until_there_is_time() -> None:
     """A player that has only one move answers late otherwise."""
-    before, after, player = after_a_turn(0, -1, until(1.0))
-    assert before > 1000  # it would take more than a second
-    assert after >= before
-    before, after, player = after_a_turn(0, -1, until(60.0))
-    assert after < before / 2
+    old_size, new_size, player = after_a_turn(0, -1, until(1.0))
+    assert old_size > 1000  # it would take more than a second
+    assert new_size >= old_size
+    old_size, new_size, player = after_a_turn(0, -1, until(60.0))
+    assert new_size < old_size / 2
     assert player.choose(until(1.0)).fault is None
 
 
 def test_it_waits_until_many_can_be_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the best move most paths may still recur."""
     monkeypatch.setattr(tracker, "FORGETS", 3.0)
-    before, after, player = after_a_turn(0, 0, until(60.0))
-    assert after >= before
+    old_size, new_size, player = after_a_turn(0, 0, until(60.0))
+    assert new_size >= old_size
     assert player.choose(until(1.0)).fault is None
 
 
@@ -75,17 +75,17 @@ def test_a_clock_that_jumps_says_nothing_of_what_it_takes(
     monkeypatch.setattr(tracker, "FORGETS", 0.0)
     _, _, player = after_a_turn(0, -1, None)
     player.tracker._prune_at = 0
-    told = iter([*[0.0] * looks, *[1e15] * 99])
-    player.tracker.prune(*player.simulated(), deadline=Deadline(60.0, told.__next__))
+    ticks = iter([*[0.0] * looks, *[1e15] * 99])
+    player.tracker.prune(*player.simulated(), deadline=Deadline(60.0, ticks.__next__))
     assert player.tracker._path_s <= 2e-3
 
 
 def test_it_does_not_wait_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracker, "MAX_PATHS", 1000)
-    before, after, _ = after_a_turn(0, -1, until(1.0))
-    assert after < before / 2
+    old_size, new_size, _ = after_a_turn(0, -1, until(1.0))
+    assert new_size < old_size / 2
 
 
 def test_it_does_not_wait_without_a_clock() -> None:
-    before, after, _ = after_a_turn(0, -1, None)
-    assert after < before / 2
+    old_size, new_size, _ = after_a_turn(0, -1, None)
+    assert new_size < old_size / 2

@@ -31,10 +31,10 @@ def test_not_all_of_hundreds_of_billions_of_moves_are_needed() -> None:
     assert isinstance(machine, Prover)
     guessed, state = guesses(machine, machine.roles[0]), machine.initial()
     for random_move, seen in [("(hide 7)", ["(odd 7)"]), ("noop", [])]:
-        own = guessed.moves()[0]
-        assert machine.is_legal(state, 0, own)
-        state = machine.step(state, np.array([[own, move_of(machine, random_move)]])).states
-        guessed.play_on((own, percepts_of(machine, seen), UNKNOWN))
+        own_move = guessed.moves()[0]
+        assert machine.is_legal(state, 0, own_move)
+        state = machine.step(state, np.array([[own_move, move_of(machine, random_move)]])).states
+        guessed.play_on((own_move, percepts_of(machine, seen), UNKNOWN))
     assert machine.is_legal(state, 0, guessed.moves()[0])
 
 

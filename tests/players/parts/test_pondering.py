@@ -76,9 +76,9 @@ class Clock:
 
 
 def player_of(spec: str, machine: Machine) -> BeliefPlayer:
-    made = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
-    assert isinstance(made, BeliefPlayer)
-    return made
+    player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
+    assert isinstance(player, BeliefPlayer)
+    return player
 
 
 def particles(player: BeliefPlayer) -> int:
@@ -168,10 +168,10 @@ def test_nothing_is_pondered_where_all_is_known_or_states_are_counted() -> None:
     clock = Clock(machine)
     exact = player_of("hyperplay2:exact=1000", machine)
     counted = player_of("hyperplay2:states=100", machine)
-    for each in (exact, counted):
-        each.observe("wait", [], deadline=clock.deadline(1.0))
+    for player in (exact, counted):
+        player.observe("wait", [], deadline=clock.deadline(1.0))
         visited = machine.states_visited
-        each.ponder(clock.deadline(10.0))
+        player.ponder(clock.deadline(10.0))
         assert machine.states_visited == visited
     assert exact.tracker.bag.exact[0]
 
@@ -188,13 +188,13 @@ def test_players_that_do_not_search_keep_few_particles(spec: str) -> None:
 
 def looks(slices: Slices, seconds: list[float]) -> list[int]:
     """The lanes said after each of these times between looks."""
-    now_s, found = 0.0, []
+    now_s, sizes = 0.0, []
     slices.begin(now_s, now_s)
     for took_s in seconds:
         now_s += took_s
         slices.look(now_s, slices.lanes())
-        found.append(slices.lanes())
-    return found
+        sizes.append(slices.lanes())
+    return sizes
 
 
 def test_slices_grow_where_looks_come_fast_and_shrink_where_they_come_late() -> None:
@@ -213,10 +213,10 @@ def test_samples_grow_as_long_as_looks_come_fast(
     seconds: float, changes: Callable[[int, int], bool]
 ) -> None:
     slices = Slices()
-    before = slices.size
+    old_size = slices.size
     looks(slices, [seconds] * 5)
     slices.end()
-    assert changes(slices.size, before)
+    assert changes(slices.size, old_size)
 
 
 def test_a_watch_says_when_it_is_over_and_looks_more_often_where_lanes_are_slow() -> None:
@@ -257,14 +257,14 @@ def test_trees_grow_while_others_think(spec: str, game: str, thinks: bool) -> No
     player = make_player(parse_spec(spec), machine, 1, np.random.default_rng(0))
     assert isinstance(player, TreePlayer)
     assert player.choose(Deadline.after(5.0)).move == "noop"
-    tree, before = player._tree, player.visited_since_decision
+    tree, visited = player._tree, player.visited_since_decision
     player.ponder(Deadline.after(0.3))
     assert (tree.num_worlds > 20) == thinks
     # What others' time was used for is no part of the next decision.
-    assert player.visited_since_decision == before
-    told = first_percepts(machine)
+    assert player.visited_since_decision == visited
+    percepts = first_percepts(machine)
     worlds = tree.num_worlds
-    player.observe("noop", told, deadline=Deadline.after(5.0))
+    player.observe("noop", percepts, deadline=Deadline.after(5.0))
     sums = tree.nodes.sums(int(player.tracker.bag.paths[0]))
     assert bool(sums.visits.sum()) == thinks
     assert player.choose(Deadline.after(0.2)).fault is None
@@ -295,7 +295,7 @@ def test_open_trees_grow_from_the_start_on_the_start_clock(
     assert bool(walks) == grows
     # The first decision goes on with them.
     values = player.choose(Deadline.after(0.1)).values
-    assert sum(each.visits for each in values) >= walks
+    assert sum(estimate.visits for estimate in values) >= walks
 
 
 def test_it_waits_for_what_comes_of_the_move_it_made() -> None:
@@ -304,15 +304,15 @@ def test_it_waits_for_what_comes_of_the_move_it_made() -> None:
     assert isinstance(player, TreePlayer)
     decision = player.choose()
     nodes, path = player._tree.nodes, int(player.tracker.bag.paths[0])
-    before = nodes.sums(path)
+    old_sums = nodes.sums(path)
     player.ponder(Deadline.after(0.3))
-    after = nodes.sums(path)
-    more = {
+    new_sums = nodes.sums(path)
+    pondered = {
         machine.move_text(int(move))
-        for move, visits in zip(after.moves, after.visits - before.visits, strict=True)
+        for move, visits in zip(new_sums.moves, new_sums.visits - old_sums.visits, strict=True)
         if visits
     }
-    assert more == {decision.move}
+    assert pondered == {decision.move}
 
 
 def test_what_was_found_for_the_percept_that_came_is_all_there_afterwards() -> None:
@@ -329,6 +329,6 @@ def test_what_was_found_for_the_percept_that_came_is_all_there_afterwards() -> N
     # Whatever the first one does, the second sees the same; lanes of a wave that find a node new
     # end there.
     player.observe("noop", first_percepts(machine), deadline=Deadline.after(5.0))
-    kept = nodes.sums(int(player.tracker.bag.paths[0])).visits.sum()
+    kept_walks = nodes.sums(int(player.tracker.bag.paths[0])).visits.sum()
     assert walks > 256
-    assert walks - 128 <= kept <= walks
+    assert walks - 128 <= kept_walks <= walks

@@ -44,11 +44,11 @@ def decided(machine: Machine, spec: str, seed: int) -> Decision:
 @pytest.mark.parametrize("spec", PLAYERS)
 def test_what_may_be_refused_is_left_where_it_is_no_better(spec: str) -> None:
     machine = machine_of_rules(doors(50, 50), "propnet")
-    found = [decided(machine, spec, seed) for seed in range(6)]
-    assert {each.move for each in found} == {"wait"}
-    assert all(each.fault is None for each in found)
-    for each in found:
-        assert each.probabilities is None or each.probabilities == {"wait": 1.0}
+    decisions = [decided(machine, spec, seed) for seed in range(6)]
+    assert {decision.move for decision in decisions} == {"wait"}
+    assert all(decision.fault is None for decision in decisions)
+    for decision in decisions:
+        assert decision.probabilities is None or decision.probabilities == {"wait": 1.0}
 
 
 @pytest.mark.parametrize("spec", ["hyperplay:n=4", "auto"])
@@ -67,9 +67,9 @@ def test_who_was_not_told_its_moves_does_not_try_what_is_hardly_ever_legal() -> 
     rules = rules.replace("(not (true (locked ?d)))", "(true (only ?d))")
     machine = machine_of_rules(rules, "propnet")
     moves = []
-    for told in ("noop", None):
+    for executed in ("noop", None):
         player = make_player(parse_spec("hyperplay:n=4"), machine, 0, np.random.default_rng(0))
-        player.observe(told, [])
+        player.observe(executed, [])
         moves.append(player.choose().move)
     assert moves[0].startswith("(open ")
     assert moves[1] == "wait"
@@ -86,10 +86,10 @@ def test_who_takes_risks_plays_what_may_be_refused(spec: str) -> None:
 def test_policy_without_what_may_be_refused_is_told_and_drawn() -> None:
     rules = doors(50, 50) + "(<= (legal guest sleep) (not (true closed)))"
     machine = machine_of_rules(rules, "propnet")
-    found = [decided(machine, "random", seed) for seed in range(30)]
-    assert {each.move for each in found} == {"wait", "sleep"}
-    for each in found:
-        assert each.probabilities == pytest.approx({"sleep": 0.5, "wait": 0.5})
+    decisions = [decided(machine, "random", seed) for seed in range(30)]
+    assert {decision.move for decision in decisions} == {"wait", "sleep"}
+    for decision in decisions:
+        assert decision.probabilities == pytest.approx({"sleep": 0.5, "wait": 0.5})
 
 
 LOOSE = """

@@ -64,7 +64,7 @@ def scans_first(turn: int, role: str, legal: list[str]) -> str | None:
 
 def assert_fits(looked: Looked, role: str, size: int) -> None:
     """The other's ships in all particles fit, and all that fit are there where it is exact."""
-    other = {"west": "east", "east": "west"}[role]
+    opponent = {"west": "east", "east": "west"}[role]
     mine = frozenset(ships_of("mine", looked.path[0][1]))
     seen = Seen([], [], [])
     for move, percepts in looked.path[1:]:
@@ -76,7 +76,7 @@ def assert_fits(looked: Looked, role: str, size: int) -> None:
     believed = set[frozenset[Ship]]()
     for fluents in looked.fluents():
         assert frozenset(ships_of(f"has {role}", fluents)) == mine
-        fleet = frozenset(ships_of(f"has {other}", fluents))
+        fleet = frozenset(ships_of(f"has {opponent}", fluents))
         assert seen.fits(fleet)
         assert f"(turn {len(looked.path) - 1})" in fluents
         believed.add(fleet)
@@ -87,14 +87,14 @@ def assert_fits(looked: Looked, role: str, size: int) -> None:
 def ships_of(name: str, terms: tuple[str, ...]) -> list[Ship]:
     """The ships in terms such as `(has west (along 1 2))`."""
     form = re.compile(rf"\({name} \((\w+) (\d+) (\d+)\)\)")
-    found = filter(None, map(form.fullmatch, terms))
-    return [(match[1], int(match[2]), int(match[3])) for match in found]
+    matches = filter(None, map(form.fullmatch, terms))
+    return [(match[1], int(match[2]), int(match[3])) for match in matches]
 
 
 def places_of(name: str, terms: tuple[str, ...]) -> list[Cell]:
     """The cells in terms such as `(hit 1 2)`."""
-    found = filter(None, map(re.compile(rf"\({name} (\d+) (\d+)\)").fullmatch, terms))
-    return [(int(match[1]), int(match[2])) for match in found]
+    matches = filter(None, map(re.compile(rf"\({name} (\d+) (\d+)\)").fullmatch, terms))
+    return [(int(match[1]), int(match[2])) for match in matches]
 
 
 def test_all_ships_are_counted() -> None:
@@ -114,22 +114,22 @@ def test_three_cards_of_many_are_known_exactly_in_every_turn(role: str, name: st
     sizes = list[int]()
     for looked in follow(machine, role, PLAYERS[name], seed=2, observe_s=2.0):
         looked.assert_sound()
-        played = {int(card) for card in re.findall(r"\(play(?:ed)? (\d+)\)", str(looked.path))}
+        discards = {int(card) for card in re.findall(r"\(play(?:ed)? (\d+)\)", str(looked.path))}
         hands = {
             frozenset(int(card) for card in re.findall(r"\(hand (\d+)\)", " ".join(fluents)))
             for fluents in looked.fluents()
         }
         if not looked.path:
             continue
-        left = 3 - len(played)
-        assert all(len(hand) == left and not hand & played for hand in hands)
+        num_left = 3 - len(discards)
+        assert all(len(hand) == num_left and not hand & discards for hand in hands)
         if role == "holder":
             got = {int(card) for card in re.findall(r"\d+", str(looked.path[0][1]))}
-            assert hands == {frozenset(got - played)}
+            assert hands == {frozenset(got - discards)}
         elif name != "aosp":  # a pool does not say that it is all
             assert looked.decision.exact
-            rest = {*range(1, 53)} - played
-            assert hands == set(map(frozenset, combinations(rest, left)))
+            rest = {*range(1, 53)} - discards
+            assert hands == set(map(frozenset, combinations(rest, num_left)))
         sizes.append(len(hands))
     assert sizes == [1, 1, 1] or name == "aosp" or sizes == [22_100, 1_275, 50]
 
@@ -253,9 +253,9 @@ def histories(looked: Looked) -> list[History]:
     return [
         tuple(
             (machine.move_text(white), machine.move_text(black))
-            for white, black in zip(*each, strict=True)
+            for white, black in zip(*sides, strict=True)
         )
-        for each in zip(*by_role, strict=True)
+        for sides in zip(*by_role, strict=True)
     ]
 
 
@@ -264,5 +264,5 @@ def moves_of(tree: PathTree, nodes: IntArray) -> list[list[int]]:
     turns = [tree.last_turns(ends)[:, 0] for ends in tree.beginnings(nodes)[1:]]
     if not turns:
         return [[] for _ in nodes]
-    found: list[list[int]] = np.column_stack(turns).tolist()
-    return found
+    rows: list[list[int]] = np.column_stack(turns).tolist()
+    return rows
