@@ -61,7 +61,7 @@ def test_samples_count_by_their_likelihood(size: int) -> None:
     belief.room = 1000
     draws = 600 // size
     for _ in range(draws):
-        bag = belief.grown(bag, size, rng)
+        bag = belief.enlarge(bag, size, rng)
     error = (0.25 * 0.75 / (draws * size)) ** 0.5
     assert left_share(distribution(machine, bag)) == pytest.approx(1 / 4, abs=4 * error)
     assert len(distribution(machine, bag)) > 60  # of 80
@@ -74,7 +74,7 @@ def test_a_large_bag_outweighs_a_small_sample_by_its_draws() -> None:
     rng = np.random.default_rng(3)
     bag = advanced(belief, LATE_LOW, rng)
     old_weights = distribution(machine, bag)
-    new_weights = distribution(machine, belief.grown(bag, 1, rng))
+    new_weights = distribution(machine, belief.enlarge(bag, 1, rng))
     kept_share = sum(new_weights.get(state, 0.0) for state in old_weights)
     assert kept_share > 0.8  # one draw of seventeen, be it as heavy as three
 
@@ -88,7 +88,7 @@ def test_enlarged_bags_fit_their_room_and_keep_expectations() -> None:
         rng = np.random.default_rng(seed)
         bag = advanced(belief, LATE_LOW, rng)
         for _ in range(4):
-            bag = belief.grown(bag, 16, rng)
+            bag = belief.enlarge(bag, 16, rng)
         assert bag.sets.counts[0] == 24
         shares.append(left_share(distribution(machine, bag)))
     assert np.mean(shares) == pytest.approx(1 / 4, abs=4 * np.std(shares) / 40**0.5)
@@ -116,11 +116,11 @@ def test_an_exact_bag_and_a_search_that_is_stopped_add_nothing() -> None:
     rng = np.random.default_rng(0)
     exact = sampler(machine, capacity=2, exact=1000, room=100)
     bag = advanced(exact, LATE_LOW, rng)
-    assert exact.grown(bag, 50, rng) is bag
+    assert exact.enlarge(bag, 50, rng) is bag
     sampled = sampler(machine, capacity=2, room=100)
     bag = advanced(sampled, LATE_LOW, rng)
     sampled.stop = lambda: True
-    assert sampled.grown(bag, 50, rng) is bag
+    assert sampled.enlarge(bag, 50, rng) is bag
 
 
 def test_an_empty_bag_gets_the_particles_of_a_new_sample() -> None:
@@ -136,7 +136,7 @@ def test_an_empty_bag_gets_the_particles_of_a_new_sample() -> None:
         if next_bag.depleted[0]:
             break
         bag = belief.at(bag.paths, 1, rng)
-    grown_bag = belief.grown(next_bag, 60, rng)
+    grown_bag = belief.enlarge(next_bag, 60, rng)
     assert not grown_bag.depleted[0]
     expected = posterior(machine, 1, [("wait", ()), ("wait", ("zero",))])
     assert set(distribution(machine, grown_bag)) <= set(expected)

@@ -27,7 +27,7 @@ def test_playouts_double_where_simulations_quadruple(visits: int, times: int) ->
 
 
 def playouts_of_a_decision(seconds: float | None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """What simulated roles made of playouts, call by call."""
+    """The playouts of simulated roles, call by call."""
     counts: list[int] = []
     called = HyperPlayPolicy.__call__
 
@@ -61,12 +61,14 @@ def test_simulated_roles_make_more_playouts_the_more_simulations_there_were(
     assert counts[-1] in {16, 32, 64}
 
 
-def test_they_do_not_without_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulated_roles_make_no_more_playouts_without_a_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("ggp.players.hyperplay2.GROW_FROM", 2)
     assert set(playouts_of_a_decision(None, monkeypatch)) == {4}
 
 
-def test_it_decides_by_simulations_where_there_is_time_for_one_round(
+def test_one_round_of_simulations_decides_if_there_is_no_time_for_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Rounds that take a second, whatever their size."""
@@ -74,9 +76,9 @@ def test_it_decides_by_simulations_where_there_is_time_for_one_round(
     sizes: list[int] = []
     real_round = SimulationSearch.round
 
-    def slow(self: SimulationSearch, count: int, chosen: IntArray | None = None) -> None:
+    def slow(self: SimulationSearch, count: int, subset: IntArray | None = None) -> None:
         sizes.append(count)
-        real_round(self, count, chosen)
+        real_round(self, count, subset)
         now_s[0] += 1.0
 
     monkeypatch.setattr(SimulationSearch, "round", slow)

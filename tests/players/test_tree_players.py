@@ -1,4 +1,4 @@
-"""Players that search with trees: what they find, what they assume of others, clocks."""
+"""Players that search with trees: proofs, knowledge of opponents, clocks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SECRET = """
 (<= (goal us 0) (not (true passed)) (true found))
 (<= (goal them 0) (not (true found))) (<= (goal them 100) (true found)) (goal random 0)
 """
-"""We know a bit that they have to guess. A bet that they fail is worth 50, for they do not know."""
+"""We know a bit that they must guess. Betting on their mistake is worth 50: they do not know."""
 
 
 def player(spec: str, machine: Machine, role: int = 0, seed: int = 0) -> BeliefPlayer:
@@ -49,7 +49,7 @@ def value_of(decision: Decision, move: str) -> float:
     return value
 
 
-def test_others_are_not_given_our_knowledge() -> None:
+def test_simulated_opponents_lack_our_knowledge() -> None:
     machine = machine_of_rules(SECRET, "propnet")
     thinker = player("ismcts:trials=6000", machine)
     thinker.observe("wait", ["(picked 1)"])
@@ -63,7 +63,7 @@ def test_others_are_not_given_our_knowledge() -> None:
 
 
 def best_value(machine: Machine, states: States, role: int) -> float:
-    """What a role gets in a game of two who take turns, if both play their best."""
+    """The minimax value for a role of a game in which two roles take turns."""
     if machine.terminal(states)[0]:
         return float(machine.goals(states)[0, role])
     moves = [machine.legal(states, r)[0] for r in (0, 1)]
@@ -103,17 +103,36 @@ def test_mcts_proves_what_moves_in_tic_tac_toe_are_worth(seed: int) -> None:
     assert all(proved[move] == worth[move] for move in proved if best < 100)
 
 
-def test_a_turn_that_was_missed_proves_nothing() -> None:
-    machine = machine_of_game("tic_tac_toe", "propnet")
-    thinker = player("mcts:trials=500", machine, role=1)
-    thinker.observe("noop", None)
-    thinker.choose()
-    assert thinker.tracker.bag.sets.counts[0] == 9
-    assert not thinker._tree.proves  # type: ignore[attr-defined]
+HIDE_AND_SEEK = """
+(role us) (role them) (init (at 0)) (side left) (side right)
+(<= (legal them (hide ?s)) (side ?s) (true (at 0))) (<= (legal them wait) (true (at 1)))
+(<= (legal us wait) (true (at 0))) (<= (legal us (seek ?s)) (side ?s) (true (at 1)))
+(<= (next (hidden ?s)) (does them (hide ?s))) (<= (next (hidden ?s)) (true (hidden ?s)))
+(<= (next found) (does us (seek ?s)) (true (hidden ?s)))
+(<= (next (at 1)) (true (at 0))) (<= (next (at 2)) (true (at 1)))
+(<= terminal (true (at 2)))
+(<= (goal us 100) (true found)) (<= (goal us 0) (not (true found)))
+(<= (goal them 0) (true found)) (<= (goal them 100) (not (true found)))
+"""
+"""Plain GDL: we know where they hide, unless we missed that turn."""
+
+
+@pytest.mark.parametrize("percepts", [None, ["(did us wait)", "(did them (hide left))"]])
+def test_no_value_is_proved_after_a_missed_turn(percepts: list[str] | None) -> None:
+    thinker = player("mcts:trials=500", machine_of_rules(HIDE_AND_SEEK, "propnet"))
+    thinker.observe("wait", percepts)
+    values = {value.move: value for value in thinker.choose().values}
+    left, right = values["(seek left)"], values["(seek right)"]
+    if percepts is None:
+        assert left.value == pytest.approx(50, abs=15)
+        assert right.value == pytest.approx(50, abs=15)
+        assert left.stderr
+    else:
+        assert (left.value, left.stderr) == (100, 0)
 
 
 LONGER = ("tic_tac_toe", "krieg_tic_tac_toe")
-"""Matches of these are played once; the others show that the same seed plays the same."""
+"""Matches of these are played once; in the other games, the same seed plays the same match."""
 
 
 @pytest.mark.parametrize("name", ["mcts", "ismcts", "oos"])
@@ -153,7 +172,7 @@ def test_a_decision_ends_with_its_clock(backend: str, seconds: float) -> None:
     assert decision.move in {v.move for v in decision.values} or decision.fault
 
 
-def test_what_was_learned_is_kept_for_the_next_turn() -> None:
+def test_the_tree_is_kept_for_the_next_turn() -> None:
     machine = machine_of_game("connect_four", "propnet")
     fresh, thinker = (player("mcts:trials=2000", machine) for _ in range(2))
     thinker.choose()
@@ -163,7 +182,9 @@ def test_what_was_learned_is_kept_for_the_next_turn() -> None:
             ("noop", ["(did second (drop 5))", "(did first noop)"]),
         ]:
             candidate.observe(move, percepts)
-    visits = [sum(value.visits for value in candidate.choose().values) for candidate in (fresh, thinker)]
+    visits = [
+        sum(value.visits for value in candidate.choose().values) for candidate in (fresh, thinker)
+    ]
     assert visits[0] == 2000
     assert visits[1] > 2010
 
@@ -174,7 +195,7 @@ def test_a_budget_of_states_is_kept() -> None:
     assert 10_000 < decision.states_visited < 22_000
 
 
-def test_mcts_says_the_same_as_ismcts_where_everybody_knows_everything() -> None:
+def test_mcts_equals_ismcts_in_games_without_hidden_information() -> None:
     machine = machine_of_game("connect_four", "propnet")
     role = role_index(machine, machine.roles[0])
     decisions = [

@@ -30,7 +30,7 @@ COMMANDS = [
 
 
 def call(command: str, folder: Path, path: str = "") -> str:
-    """What a command of ours prints; it must succeed."""
+    """The output of one of our commands, which must succeed."""
     tool, *args = command.split()
     paths = os.pathsep.join(filter(None, (path, str(REPOSITORY))))
     completed = subprocess.run(

@@ -1,4 +1,4 @@
-"""Players in modules of their own: what is said where they are no players, or cannot be made."""
+"""Players in modules of their own: errors where they are no players, or cannot be made."""
 
 from __future__ import annotations
 
@@ -139,13 +139,13 @@ def _module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("text", ["..:x", ".:x", ":x", "a..b:x", "os.:x", ".os:path", "a\0b:x"])
-def test_what_names_no_module_is_an_unknown_player(text: str) -> None:
+def test_text_that_names_no_module_is_an_unknown_player(text: str) -> None:
     with pytest.raises(ConfigError, match=r"unknown player .*; players: legal, random"):
         parse_spec(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("x = 1\nprint(y)\n", r"raised NameError: name 'y' is not defined .*{}\.py, line 2"),
         ("import os\nos.nothing\n", r"raised AttributeError: .*nothing.*{}\.py, line 2"),
@@ -171,7 +171,7 @@ def test_a_player_that_takes_other_arguments_is_refused(module: str) -> None:
     )
 
 
-def test_options_that_are_none_are_refused(module: str) -> None:
+def test_options_that_are_no_dataclass_are_refused(module: str) -> None:
     with pytest.raises(ConfigError, match=f"options of {module}:Odd must be a dataclass"):
         parse_spec(f"{module}:Odd")
 
@@ -188,7 +188,9 @@ def test_a_player_that_cannot_be_made_says_where_its_code_failed(module: str) ->
         "prolog",
     )
     outcome = run_ggp(*args)
-    message = f"the player {module}:Breaks raised KeyError: 0 when it was made ({module}.py, line 21)"
+    message = (
+        f"the player {module}:Breaks raised KeyError: 0 when it was made ({module}.py, line 21)"
+    )
     assert (outcome.exit_code, outcome.stderr) == (2, f"error: {message}\n")
     log = CliRunner().invoke(ggp_main, ["-v", *args], prog_name="ggp").stderr
     assert "in deep\n    return {}[context.role]" in log
@@ -196,7 +198,7 @@ def test_a_player_that_cannot_be_made_says_where_its_code_failed(module: str) ->
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "command",
     [
         ("evaluate", "--role", "player1"),
         ("exploit",),
@@ -204,7 +206,7 @@ def test_a_player_that_cannot_be_made_says_where_its_code_failed(module: str) ->
     ],
     ids=["evaluate", "exploit", "approximate"],
 )
-def test_a_player_that_raises_when_it_is_asked_is_blamed(
+def test_a_player_that_raises_in_a_decision_is_blamed(
     module: str, command: tuple[str, ...]
 ) -> None:
     name, *options = command
@@ -214,7 +216,7 @@ def test_a_player_that_raises_when_it_is_asked_is_blamed(
 
 
 @pytest.mark.parametrize(
-    ("player", "line", "said"),
+    ("player", "line", "message"),
     [
         ("Text", "decide", "`decide` of Text returned 'bet'"),
         ("Number", "decide", "`decide` of Number returned 3"),
@@ -225,7 +227,7 @@ def test_a_player_that_raises_when_it_is_asked_is_blamed(
         ("Slotted", "choose", "`choose` of Slotted returned 'bet'"),
     ],
 )
-def test_a_player_is_told_what_to_return_and_where(
+def test_errors_say_what_a_player_must_return_and_where(
     module: str, player: str, line: str, message: str
 ) -> None:
     error = error_line(
@@ -241,7 +243,9 @@ def test_a_player_is_told_what_to_return_and_where(
     number += PLAYERS[PLAYERS.index(f"class {player}") :].split(f"def {line}")[0].count("\n")
     assert error.startswith(f"error: {message}")
     assert f" ({module}.py, line {number}): return " in error
-    expected = "`ggp.players.Decision`" if line == "choose" else "the number of a move that is legal"
+    expected = (
+        "`ggp.players.Decision`" if line == "choose" else "the number of a move that is legal"
+    )
     assert expected in error
     args = ["play", "kuhn_poker", "--player", f"player1={module}:{player}"]
     outcome = CliRunner().invoke(main, args, prog_name="match-runner")
@@ -249,13 +253,13 @@ def test_a_player_is_told_what_to_return_and_where(
     assert f" ({module}.py, line {number})" in outcome.stderr
 
 
-def test_own_helpers_and_copies_of_players_are_their_own_affair(module: str) -> None:
+def test_players_may_have_helpers_and_copies_of_themselves(module: str) -> None:
     outcome = run_ggp("evaluate", "kuhn_poker", "--role", "player1", "--player", f"{module}:Helped")
     assert outcome.exit_code == 0, outcome.stderr
     assert "bet" in outcome.stdout
 
 
-def test_it_loses_its_moves_in_a_match(module: str) -> None:
+def test_a_player_that_cannot_be_made_loses_its_moves(module: str) -> None:
     args = ["play", "kuhn_poker", "--player", f"player1={module}:Breaks", "--player"]
     outcome = CliRunner().invoke(main, [*args, "player2=random", "-v"], prog_name="match-runner")
     assert outcome.exit_code == 1
@@ -266,7 +270,7 @@ def test_it_loses_its_moves_in_a_match(module: str) -> None:
     assert "committed faults in every match" in outcome.stderr
 
 
-def test_a_server_has_others_decide_in_its_place(module: str) -> None:
+def test_a_server_replaces_a_player_that_cannot_be_made(module: str) -> None:
     answers: list[Answer] = []
     match = worker_match.WorkerMatch(answers.append, lambda: False)
     match.build(

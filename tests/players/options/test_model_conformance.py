@@ -1,4 +1,4 @@
-"""What every model of the others keeps to, whoever offers it: we, our labs, or a package."""
+"""The contract of every opponent model, whether it is ours, of a lab, or of a package."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EXAMPLES: Mapping[str, Callable[[Path], str]] = {
     "learned": lambda folder: policy_file(folder, "never_bluffs"),
     "bold": lambda folder: "7",
 }
-"""What follows the names of models that want more; files are written into a folder."""
+"""Arguments of the models that need one; files are written into a folder."""
 
 
 def text_of(name: str, folder: Path) -> str:
@@ -85,7 +85,7 @@ def test_a_model_draws_nothing_from_the_generator_of_the_player(name: str, tmp_p
 
 
 @names
-def test_a_file_is_one_that_the_user_names(name: str, tmp_path: Path) -> None:
+def test_only_a_command_line_may_name_a_file(name: str, tmp_path: Path) -> None:
     text = text_of(name, tmp_path)
     if MODELS[name].names_file(text.partition(":")[2]):
         with pytest.raises(ConfigError, match="which only a command line may"):

@@ -23,7 +23,7 @@ def guesses(machine: Machine, role: str, seed: int = 0) -> GuessedStates:
     return GuessedStates(machine, machine.roles.index(role), rng, machine.initial(1))
 
 
-def test_not_all_of_hundreds_of_billions_of_moves_are_needed() -> None:
+def test_guesses_need_only_some_of_billions_of_moves() -> None:
     limits = Limits(inferences=1_000_000, setup_inferences=100_000)
     machine = build_here(normalize(parse(MANY_MOVES)), "prolog", limits)
     with pytest.raises(ReasonerLimitError):

@@ -1,4 +1,4 @@
-"""A player that is told another history goes on with what an earlier one knew of the sets."""
+"""A player with another history reuses the information sets of an earlier player."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Turn = tuple[str, tuple[str, ...]]
 
 
 @pytest.mark.parametrize("spec", ["hyperplay:n=2", "ismcts:states=200", "auto:solve=0"])
-def test_sets_that_an_earlier_player_knew_are_not_made_again(spec: str) -> None:
+def test_sets_that_an_earlier_player_knew_are_not_enumerated_again(spec: str) -> None:
     machine = machine_of_game("leduc_poker")
-    turns = told(3)
+    turns = observed_turns(3)
 
     def player(earlier: BeliefPlayer | Auto | None = None) -> BeliefPlayer | Auto:
         rng = np.random.default_rng(0)
         belief = None if earlier is None else earlier.belief
-        built = player_of(parse_spec(spec), Context(machine, 0, rng, belief=belief))
-        assert isinstance(built, BeliefPlayer | Auto)
-        return built
+        new_player = player_of(parse_spec(spec), Context(machine, 0, rng, belief=belief))
+        assert isinstance(new_player, BeliefPlayer | Auto)
+        return new_player
 
     first, independent = player(), player()
     for follower in (first, independent):
@@ -36,7 +36,7 @@ def test_sets_that_an_earlier_player_knew_are_not_made_again(spec: str) -> None:
     for move, percepts in turns[:2]:
         successor.observe(move, percepts)
     assert machine.states_visited == visited
-    # Now what an earlier one was not told: the own move is not known.
+    # Now a turn that differs from the earlier player's: the own move is missing.
     successor.observe(None, turns[2][1])
     latecomer = player()
     for move, percepts in turns[:2]:
@@ -46,8 +46,8 @@ def test_sets_that_an_earlier_player_knew_are_not_made_again(spec: str) -> None:
     assert successor.choose().exact
 
 
-def told(count: int) -> list[Turn]:
-    """What the first role is told of a random match."""
+def observed_turns(count: int) -> list[Turn]:
+    """The first role's turns in a random match."""
     machine, rng = machine_of_game("leduc_poker"), np.random.default_rng(2)
     state, turns = machine.initial(1), list[Turn]()
     for _ in range(count):
@@ -63,7 +63,7 @@ def told(count: int) -> list[Turn]:
 @pytest.mark.parametrize(
     "spec", ["hyperplay2:n=2,model=threshold", "ismcts:states=200,model=threshold"]
 )
-def test_who_goes_on_with_a_belief_believes_the_same_of_the_others(spec: str) -> None:
+def test_a_player_that_takes_over_a_belief_keeps_its_model(spec: str) -> None:
     machine, rng = machine_of_game("leduc_poker"), np.random.default_rng(0)
     first = make_player(parse_spec(spec), machine, 0, rng)
     assert isinstance(first, SearchPlayer)

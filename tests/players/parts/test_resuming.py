@@ -47,12 +47,12 @@ def observe(player: BeliefPlayer | Auto, turns: list[ObservedTurn]) -> None:
 
 
 def inner(player: BeliefPlayer | Auto) -> BeliefPlayer:
-    return player._player if isinstance(player, Auto) else player
+    return player.player if isinstance(player, Auto) else player
 
 
 @pytest.mark.parametrize("backend", ["propnet", "prolog", "relational"])
 @pytest.mark.parametrize("spec", ["hyperplay2:n=3", "random"])
-def test_it_has_the_same_bag_at_once_and_after_the_next_turn(spec: str, backend: str) -> None:
+def test_a_resumed_player_has_the_same_bag_now_and_a_turn_later(spec: str, backend: str) -> None:
     turns = turns_of(6)
     first, resumed = a_player(spec), a_player(spec, backend)
     observe(first, turns[:5])
@@ -105,7 +105,7 @@ def test_a_snapshot_of_another_path_is_not_used() -> None:
         assert inner(resumed).tracker.bag.paths[0] == 0
 
 
-def test_a_player_that_needs_what_others_know_does_not_begin_without() -> None:
+def test_a_player_that_needs_views_does_not_resume_without_them() -> None:
     turns = turns_of(5)
     plain, informed = a_player("random"), a_player("hyperplay2:n=3")
     observe(plain, turns)

@@ -55,7 +55,7 @@ def test_decisions_by_count_do_not_depend_on_the_processors(
 
 
 @pytest.mark.verify
-def test_by_the_clock_copies_add_what_they_simulate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_add_their_simulations_under_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budgets, "LAST_WORDS_S", 30.0)  # other tests run
     machine = machine_with("krieg_tic_tac_toe", 2)
     player = first_player(machine, "hyperplay2:n=2", 1)
