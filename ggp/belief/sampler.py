@@ -50,7 +50,7 @@ class Sampler(Protocol):
         capacity: particles of a sampled bag.
         room: most entries of a bag that is advanced, if more than `capacity`.
         timed: whether only `stop` ends a search for particles, and no count of attempts.
-        at_risk: whether the bag that is grown is likely to die, so that expensive searches for
+        at_risk: whether the bag that is enlarged is likely to die, so that expensive searches for
             particles are worth their time.
     """
 
@@ -96,7 +96,7 @@ class Sampler(Protocol):
         """The bags one turn later; a bag without particles has no entries."""
         ...
 
-    def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
+    def enlarge(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
         """One bag with the new entries of another sample of `size` particles, if any.
 
         If the search is stopped, the bag comes back unchanged.

@@ -17,7 +17,7 @@ states and not with the number of paths to them:
     moves = JointMoves.of(machine, states)
     successors = StateMerger(machine, states)
     for start, end in moves.batches(LANES_AT_ONCE):
-        lanes, joint = moves.some(start, end)
+        lanes, joint = moves.between(start, end)
         successors.add(machine.step(states.take(lanes), joint).states)
     layer = successors.merged()
 """
@@ -134,7 +134,7 @@ class JointMoves:
         for first, last in chunks(np.diff(self.offsets), most):
             yield int(self.offsets[first]), int(self.offsets[last])
 
-    def some(self, start: int, end: int) -> tuple[IntArray, IntArray]:
+    def between(self, start: int, end: int) -> tuple[IntArray, IntArray]:
         """`[K]` states and `[K, R]` moves of the joint moves from `start` to `end`."""
         state, places = self.places(start, end)
         return state, self.at(places)
@@ -147,7 +147,7 @@ class JointMoves:
         return joint
 
     def places(self, start: int, end: int) -> tuple[IntArray, IntArray]:
-        """Like `some`, with indices into `lists` instead of moves."""
+        """Like `between`, with indices into `lists` instead of moves."""
         first = int(np.searchsorted(self.offsets, start, side="right")) - 1
         last = int(np.searchsorted(self.offsets, end, side="left"))
         bounds = np.clip(self.offsets[first : last + 1], start, end)

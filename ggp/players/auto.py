@@ -67,7 +67,11 @@ class AutoOptions(RiskOptions):
 
 
 class Auto:
-    """Solves small games, plays `mcts` where everybody knows everything, and searches elsewhere."""
+    """Solves small games, plays `mcts` where everybody knows everything, and searches elsewhere.
+
+    Attributes:
+        player: the player that decides at present.
+    """
 
     Options = AutoOptions
     PLAYS = (f"mcts:learn={LEARN}", "pimc", "ismcts", "hyperplay2", "puzzle")
@@ -76,8 +80,8 @@ class Auto:
         self._options, self._context = options, context
         self._examining_s = EXAMINED_SECONDS
         self._snapshot, self._turns = "", list[ObservedTurn]()  # what any player can begin with
-        self._chosen = self._choose(context.ready_by)
-        self._player = _player_of(self._chosen, options, context)
+        self._selection = self._choose(context.ready_by)
+        self.player = _player_of(self._selection, options, context)
         # The work of examining the game belongs to no decision.
         self._machine = context.machine
         self._visited_before = self._machine.states_visited
@@ -89,15 +93,15 @@ class Auto:
     @property
     def belief(self) -> Sampler | None:
         """See `Believing`."""
-        return self._player.belief
+        return self.player.belief
 
     def snapshot(self) -> str:
         """See `Believing`."""
-        return self._player.snapshot()
+        return self.player.snapshot()
 
     def resume(self, snapshot: str, turns: Sequence[ObservedTurn]) -> int:
         """See `Believing`."""
-        num_turns = self._player.resume(snapshot, turns)
+        num_turns = self.player.resume(snapshot, turns)
         if num_turns:
             self._snapshot, self._turns = snapshot, list(turns[:num_turns])
         return num_turns
@@ -105,7 +109,7 @@ class Auto:
     @property
     def tells_policy(self) -> bool:
         """See `BeliefPlayer`: as for the chosen player."""
-        return self._player.tells_policy
+        return self.player.tells_policy
 
     def observe(
         self,
@@ -117,27 +121,25 @@ class Auto:
         deadline: Deadline | None = None,
     ) -> None:
         self._turns.append((move, percepts, submitted, in_time))
-        self._player.observe(
-            move, percepts, submitted=submitted, in_time=in_time, deadline=deadline
-        )
+        self.player.observe(move, percepts, submitted=submitted, in_time=in_time, deadline=deadline)
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         self._examine(deadline, EXAMINED_SHARE)
-        return self._player.choose(deadline, value_forced=value_forced)
+        return self.player.choose(deadline, value_forced=value_forced)
 
     def ponder(self, deadline: Deadline) -> None:
         deadline = deadline.part(ponder_share(self._options))
         self._examine(deadline, 1.0)
-        self._player.ponder(deadline)
+        self.player.ponder(deadline)
 
     def prepare(self, deadline: Deadline) -> None:
         """See `Preparing`: solve a larger game than without a start clock, or let the chosen player
         prepare."""
         self._examine(deadline, PREPARED_SHARE)
-        if self._chosen.is_final and not isinstance(self._player, SolvedPlayer | Puzzle):
+        if self._selection.is_final and not isinstance(self.player, SolvedPlayer | Puzzle):
             self._solve(deadline)
-        if isinstance(self._player, Preparing):
-            self._player.prepare(deadline)
+        if isinstance(self.player, Preparing):
+            self.player.prepare(deadline)
 
     def _solve(self, deadline: Deadline) -> None:
         context, most_states = self._context, PREPARED_TIMES * self._options.solve
@@ -145,34 +147,34 @@ class Auto:
         with suppress(OutOfTime):
             looked = look_into(context.machine, context.role, most_states, context.program, until)
             if looked.part is not None:
-                chosen = Chosen(SOLUTION, "it was solved on the start clock", looked.part)
-                self._player = _player_of(chosen, self._options, context)
+                selection = Chosen(SOLUTION, "it was solved on the start clock", looked.part)
+                self.player = _player_of(selection, self._options, context)
 
     def _choose(self, deadline: Deadline | None) -> Chosen:
         context = self._context
         began_s = context.clock()
-        chosen = choose_player(
+        selection = choose_player(
             context.machine, context.role, self._options.solve, context.program, deadline
         )
         self._examining_s -= context.clock() - began_s
-        return chosen
+        return selection
 
     def _examine(self, deadline: Deadline | None, share: float) -> None:
         """Go on examining the game, if that is not finished; then the player that suits it plays.
 
         It does not if it knows no possible state, unless the player so far knows none either.
         """
-        if self._chosen.is_final or self._examining_s <= 0:
+        if self._selection.is_final or self._examining_s <= 0:
             return
-        plain, self._chosen = self._chosen, self._choose(part_of(deadline, share))
-        if not self._chosen.is_final or self._chosen.player == plain.player:
+        plain, self._selection = self._selection, self._choose(part_of(deadline, share))
+        if not self._selection.is_final or self._selection.player == plain.player:
             return
-        player = _player_of(self._chosen, self._options, self._context)
+        player = _player_of(self._selection, self._options, self._context)
         num_known = player.resume(self._snapshot, self._turns) if self._snapshot else 0
         for move, percepts, submitted, in_time in self._turns[num_known:]:
             player.observe(move, percepts, submitted=submitted, in_time=in_time, deadline=deadline)
-        if self._player.tracker.bag.depleted[0] or not player.tracker.bag.depleted[0]:
-            self._player = player
+        if self.player.tracker.bag.depleted[0] or not player.tracker.bag.depleted[0]:
+            self.player = player
 
 
 def _player_of(selection: Chosen, options: AutoOptions, context: Context) -> BeliefPlayer:

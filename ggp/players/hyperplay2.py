@@ -133,7 +133,7 @@ class HyperPlay2(SearchPlayer):
         entry: int,
         move: int,
         rng: np.random.Generator,
-        told: Observer,
+        observer: Observer,
         deadline: Deadline,
     ) -> float:
         """The goal value of one simulation after a move, as in `search` without a clock.
@@ -141,13 +141,13 @@ class HyperPlay2(SearchPlayer):
         Args:
             entry: index of the particle in the states of its bag's set.
             rng: for all draws.
-            told: receives each joint move.
-            deadline: ends the search for particles of simulated roles; `told` must stop the rest.
-                Nothing else depends on time.
+            observer: receives each joint move.
+            deadline: ends the search for particles of simulated roles; `observer` must stop the
+                rest. Nothing else depends on time.
         """
         search = self.search(self.tracker.bag, None)
         self._nested.stop = deadline.passed
-        return search.play_on(entry, move, rng, told)
+        return search.play_on(entry, move, rng, observer)
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         if deadline is None:

@@ -217,7 +217,7 @@ def digests_of_files(spec: PlayerSpec) -> dict[str, str]:
 
 def takes_states(spec: PlayerSpec) -> bool:
     """Whether the player accepts a budget of states: the option `states`."""
-    return any(info.name == "states" for info in describe_options(type(spec.options)))
+    return any(option.name == "states" for option in describe_options(type(spec.options)))
 
 
 def kinds_of(text: str) -> frozenset[str] | None:

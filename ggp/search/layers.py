@@ -145,7 +145,7 @@ class Layers:
         lists_before = moves.lists if self._skip_refused else ()
         pace = Pace(deadline, TIMED_LANES, MADE_AT_ONCE)
         for start, end in pace.batches(int(moves.offsets[-1])):
-            state, joint = moves.some(start, end)
+            state, joint = moves.between(start, end)
             turn = turned(machine, self.open, state, joint, before=lists_before)
             successors.add(turn.states)
             overs.append(turn.over)

@@ -698,7 +698,7 @@ def _next_turn(
     moves, percepts = np.empty((2, num_edges), dtype=np.int64)
     successors = StateMerger(machine, states)
     for start, end in Pace(room.deadline, TIMED_LANES, LANES_AT_ONCE).batches(num_edges):
-        state, joint_rows = joint.some(start, end)
+        state, joint_rows = joint.between(start, end)
         next_states, percept_ids = machine.step(states.take(state), joint_rows)
         moves[start:end], percepts[start:end] = joint_rows[:, role], percept_ids[:, role]
         successors.add(next_states)
@@ -784,7 +784,7 @@ def worth_at_once(
     joint = joint_moves(machine, states, role, deadline)
     if not 0 < joint.number <= MAX_JOINT:
         return floors, ceilings
-    state, rows = joint.some(0, int(joint.offsets[-1]))
+    state, rows = joint.between(0, int(joint.offsets[-1]))
     goals = np.clip(_goals_at_once(machine, states.take(state), rows, role, deadline), low, high)
     goes_on = np.isnan(goals)
     worst, best = np.where(goes_on, low, goals), np.where(goes_on, high, goals)

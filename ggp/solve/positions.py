@@ -212,7 +212,7 @@ class _Finder:
         successors = StateMerger(self._machine, states)
         for start, end in moves.batches(LANES_AT_ONCE):
             self._refuse_if_large(successors.size)
-            lanes, joint = moves.some(start, end)
+            lanes, joint = moves.between(start, end)
             successors.add(self._machine.step(states.take(lanes), joint).states)
         merged = successors.merged()
         children = (self._num_positions + merged.successors).astype(np.int32)

@@ -397,7 +397,7 @@ def survey(
         for start, end in moves.batches(LANES_AT_ONCE):
             if stop() or successors.size > most_joint:
                 return None
-            lanes, joint = moves.some(start, end)
+            lanes, joint = moves.between(start, end)
             stepped = machine.step(states.take(lanes), joint)
             percepts.update(np.unique(stepped.percepts[:, players]).tolist())
             successors.add(stepped.states, decisions[lanes], chances[lanes])

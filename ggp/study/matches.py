@@ -83,7 +83,7 @@ class Decisions:
         """The decisions with these indices."""
         return Decisions(self.turns[indices], self.paths[indices], self.before[indices])
 
-    def some(self, size: int, rng: np.random.Generator) -> Decisions:
+    def sample(self, size: int, rng: np.random.Generator) -> Decisions:
         """All decisions if they have at most `size` distinct paths, else a sample of `size`."""
         if len(np.unique(self.paths)) <= size:
             return self

@@ -159,11 +159,11 @@ def measure_properties(machine: Machine, walks: int, seed: int) -> Properties:
         if role == machine.random_role:
             continue
         decisions = decisions_of(role, turns)
-        pairs = decisions.take(np.flatnonzero(decisions.before >= 0)).some(
+        pairs = decisions.take(np.flatnonzero(decisions.before >= 0)).sample(
             min(MAX_PAIRS, walks), rng
         )
         shares, sizes = shares_left(exact, role, pairs)
-        sample = decisions.some(min(MAX_DECISIONS, max(MIN_DECISIONS, walks // 5)), rng)
+        sample = decisions.sample(min(MAX_DECISIONS, max(MIN_DECISIONS, walks // 5)), rng)
         views = views_of(exact, role, sample, rng, STEPS_A_WALK * walks)
         roles[name] = _of_role(machine, role, nodes, shares, views)
         notes += _notes_on_sets(name, shares, sizes, views)
@@ -190,7 +190,7 @@ def measure_gaps(
     exact = KnownSets(machine, tree, most_states)
     gaps = {}
     for role in player_roles(machine):
-        sample = decisions_of(role, turns).some(decisions, rng)
+        sample = decisions_of(role, turns).sample(decisions, rng)
         views = views_of(exact, role, sample, rng, STEPS_A_WALK * matches)
         gap = _mean(views.gaps)
         if gap is not None:

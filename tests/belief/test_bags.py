@@ -1,4 +1,4 @@
-"""Bags against brute-force enumeration: sound, complete, and weighted right."""
+"""Bags against brute-force enumeration: sound, complete, and correctly weighted."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ LATE_LOW: Path = [("wait", ()), ("wait", ("low",))]
 
 
 def chance_node(outcomes: int, seen: str) -> str:
-    """Random picks one of many numbers; two turns later the seer learns something of it."""
+    """Random picks one of many numbers; two turns later the seer learns something about it."""
     numbers = " ".join(f"(number {i})" for i in range(outcomes))
     succ = " ".join(f"(parity {i} {i % 3})" for i in range(outcomes))
     return f"""
@@ -103,21 +103,23 @@ def percept_array(machine: Machine, percepts: tuple[str, ...] | None) -> np.ndar
 
 
 def distribution(machine: Machine, bag: Bags) -> dict[Fluents, float]:
-    found: dict[Fluents, float] = {}
+    weights: dict[Fluents, float] = {}
     states = machine.fluents(bag.states_of(0))
     for fluents, weight in zip(states, bag.weights_of(0).tolist(), strict=True):
-        found[fluents] = found.get(fluents, 0.0) + weight
-    return found
+        weights[fluents] = weights.get(fluents, 0.0) + weight
+    return weights
 
 
-def left_share(found: dict[Fluents, float]) -> float:
-    return sum(w for state, w in found.items() if any(" left)" in f for f in state))
+def left_share(weights: dict[Fluents, float]) -> float:
+    return sum(w for state, w in weights.items() if any(" left)" in f for f in state))
 
 
 def cases() -> list[object]:
-    own = [pytest.param(machine_of_game, g, TURNS.get(g, 6), id=g) for g in MODEST_GAMES]
-    shared = [pytest.param(machine_of_shared, g, turns, id=g) for g, turns in SHARED_GAMES.items()]
-    return [*own, *shared]
+    our_cases = [pytest.param(machine_of_game, g, TURNS.get(g, 6), id=g) for g in MODEST_GAMES]
+    shared_cases = [
+        pytest.param(machine_of_shared, g, turns, id=g) for g, turns in SHARED_GAMES.items()
+    ]
+    return [*our_cases, *shared_cases]
 
 
 @pytest.mark.parametrize(("make", "game", "turns"), cases())
@@ -137,12 +139,12 @@ class TestAgainstEnumeration:
         for role, path in random_paths(machine, turns, seed=7).items():
             if role == machine.random_role:
                 continue
-            allowed = posterior(machine, role, path)
+            expected = posterior(machine, role, path)
             for seed in range(5):
                 bag = bag_of(machine, role, path, capacity=4, exact=0, seed=seed)
-                drawn = distribution(machine, bag)
-                assert drawn
-                assert set(drawn) <= set(allowed)
+                weights = distribution(machine, bag)
+                assert weights
+                assert set(weights) <= set(expected)
                 assert len(bag.weights_of(0)) <= 4
 
     def test_every_state_can_be_drawn(self, make: Make, game: str, turns: int) -> None:
@@ -150,13 +152,13 @@ class TestAgainstEnumeration:
         for role, path in random_paths(machine, min(turns, 2), seed=3).items():
             if role == machine.random_role:
                 continue
-            wanted = set(posterior(machine, role, path))
+            missing = set(posterior(machine, role, path))
             seed = 0
-            while wanted and seed < 400:
+            while missing and seed < 400:
                 bag = bag_of(machine, role, path, capacity=8, exact=0, seed=seed)
-                wanted -= set(distribution(machine, bag))
+                missing -= set(distribution(machine, bag))
                 seed += 1
-            assert not wanted
+            assert not missing
 
 
 def mean_distance(
@@ -171,8 +173,8 @@ def mean_distance(
         bag = bag_of(machine, role, path, capacity=capacity, exact=0, seed=seed)
         bags += distance(distribution(machine, bag), exact)
         counts = rng.multinomial(capacity, weights)
-        drawn = {s: c / capacity for s, c in zip(states, counts.tolist(), strict=True) if c}
-        draws += distance(drawn, exact)
+        frequencies = {s: c / capacity for s, c in zip(states, counts.tolist(), strict=True) if c}
+        draws += distance(frequencies, exact)
     return bags / trials, draws / trials
 
 
@@ -245,7 +247,7 @@ class TestWeights:
 
 
 class TestBacktracking:
-    def test_a_late_percept_makes_sampling_go_back_as_far_as_needed(self) -> None:
+    def test_a_late_percept_makes_sampling_backtrack_far_enough(self) -> None:
         seen = "(<= (sees seer found) (true (at 2)) (true (picked 777)))"
         machine = machine_of_rules(
             chance_node(1000, seen).replace("(true (at 3))", "(true (at 4))")
@@ -259,10 +261,10 @@ class TestBacktracking:
     def test_large_chance_nodes_are_drawn_not_listed(self) -> None:
         seen = "(<= (sees seer even) (true (at 0)) (does random (pick ?x)) (parity ?x 0))"
         machine = machine_of_rules(chance_node(2304, seen))
-        before = machine.states_visited
+        visited = machine.states_visited
         bag = bag_of(machine, 1, [("wait", ("even",))], capacity=8, exact=0)
         assert len(bag.weights_of(0)) == 8
-        assert machine.states_visited - before < 500
+        assert machine.states_visited - visited < 500
 
     def test_impossible_percepts_deplete_the_bag_and_prove_it(self) -> None:
         machine = machine_of_game("exploding_bomb")
@@ -276,16 +278,17 @@ class TestBacktracking:
 def paths_of_matches(
     machine: Machine, role: int, turns: int, count: int
 ) -> list[list[tuple[int, int]]]:
-    """What a role did and saw in random matches that last long enough, some of them equal."""
-    found: list[list[tuple[int, int]]] = []
+    """A role's turns in random matches that last long enough; the first three come twice."""
+    paths: list[list[tuple[int, int]]] = []
     for seed in range(100):
         path = random_paths(machine, turns, seed)[role]
-        if len(path) == turns and len(found) < count:
-            known = [
-                (machine.move_id(move or ""), machine.percept_id(told or ())) for move, told in path
+        if len(path) == turns and len(paths) < count:
+            ids = [
+                (machine.move_id(move or ""), machine.percept_id(percepts or ()))
+                for move, percepts in path
             ]
-            found.append([(move or 0, told or 0) for move, told in known])
-    return found + found[:3]
+            paths.append([(move or 0, percepts or 0) for move, percepts in ids])
+    return paths + paths[:3]
 
 
 def advanced(
@@ -305,13 +308,13 @@ def distribution_of(machine: Machine, bags: Bags, bag: int) -> dict[Fluents, flo
 
 
 def in_terms(machine: Machine, path: list[tuple[int, int]]) -> Path:
-    return [(machine.move_text(move), machine.percept_texts(told)) for move, told in path]
+    return [(machine.move_text(move), machine.percept_texts(percepts)) for move, percepts in path]
 
 
 def largest_set(machine: Machine, role: int, path: list[tuple[int, int]]) -> int:
     """How many states the information set had when it was largest."""
-    known = in_terms(machine, path)
-    return max(len(posterior(machine, role, known[:turn])) for turn in range(len(known) + 1))
+    turns = in_terms(machine, path)
+    return max(len(posterior(machine, role, turns[:turn])) for turn in range(len(turns) + 1))
 
 
 @pytest.mark.parametrize("game", MODEST_GAMES)
@@ -324,16 +327,16 @@ class TestManyBags:
             pytest.skip("matches are too short")
         belief = HyperPlaySampler(machine, PathTree(machine), capacity=1, exact=100_000)
         bags = advanced(belief, role, paths, 0)
-        again = belief.at(bags.paths[::-1], role, np.random.default_rng(0)).select(
+        reordered = belief.at(bags.paths[::-1], role, np.random.default_rng(0)).select(
             np.arange(len(bags))[::-1]
         )
         fresh = HyperPlaySampler(machine, belief.tree, capacity=1, exact=100_000)
-        other = fresh.at(bags.paths, role, np.random.default_rng(0))
-        for found in (bags, again, other):
-            assert found.exact.all()
+        rebuilt = fresh.at(bags.paths, role, np.random.default_rng(0))
+        for variant in (bags, reordered, rebuilt):
+            assert variant.exact.all()
             for bag, path in enumerate(paths):
                 expected = posterior(machine, role, in_terms(machine, path))
-                assert distribution_of(machine, found, bag) == pytest.approx(expected)
+                assert distribution_of(machine, variant, bag) == pytest.approx(expected)
         assert bags.segment[-3:].tolist() == bags.segment[:3].tolist()
 
     @pytest.mark.parametrize("exact", [0, 5])
@@ -346,15 +349,15 @@ class TestManyBags:
         belief = HyperPlaySampler(machine, PathTree(machine), capacity=4, exact=exact)
         bags = advanced(belief, role, paths, 1)
         fresh = HyperPlaySampler(machine, belief.tree, capacity=4, exact=exact)
-        for found in (bags, fresh.at(bags.paths, role, np.random.default_rng(1))):
+        for variant in (bags, fresh.at(bags.paths, role, np.random.default_rng(1))):
             for bag, path in enumerate(paths):
-                drawn = distribution_of(machine, found, bag)
-                allowed = posterior(machine, role, in_terms(machine, path))
-                assert drawn
-                assert set(drawn) <= set(allowed)
-                assert len(drawn) <= max(4, exact)
-                if len(allowed) <= exact and largest_set(machine, role, path) <= exact:
-                    assert drawn == pytest.approx(allowed)
+                weights = distribution_of(machine, variant, bag)
+                expected = posterior(machine, role, in_terms(machine, path))
+                assert weights
+                assert set(weights) <= set(expected)
+                assert len(weights) <= max(4, exact)
+                if len(expected) <= exact and largest_set(machine, role, path) <= exact:
+                    assert weights == pytest.approx(expected)
         assert len(set(bags.segment[~bags.exact].tolist())) == (~bags.exact).sum()
 
 
@@ -365,15 +368,14 @@ class TestManySearches:
         (<= (sees seer third) (true (at 1)) (true (picked ?x)) (parity ?x 0))
         """
         machine = machine_of_rules(chance_node(300, seen))
-        nothing, found, third, both = (
-            machine.percept_id(told) for told in ((), ("found",), ("third",), ("found", "third"))
-        )
-        told = np.array([nothing, found, third, both, found, third])
+        texts = ((), ("found",), ("third",), ("found", "third"))
+        nothing, picked_77, third, picked_77_third = map(machine.percept_id, texts)
+        late = np.array([nothing, picked_77, third, picked_77_third, picked_77, third])
         wait = machine.move_id("wait")
         belief = HyperPlaySampler(machine, PathTree(machine), capacity=4, exact=0)
         rng = np.random.default_rng(0)
         bags = belief.start(1, 6)
-        for percepts in (np.full(6, nothing), told):
+        for percepts in (np.full(6, nothing), late):
             bags = belief.advance(bags, np.full(6, wait), percepts, rng)
         assert bags.depleted.tolist() == [False, False, False, True, False, False]
         assert bags.exact[3]
@@ -383,10 +385,10 @@ class TestManySearches:
         for bag in (2, 5):
             assert 2 <= len(distribution_of(machine, bags, bag)) <= 4
 
-    def test_a_stop_ends_them(self) -> None:
+    def test_a_stop_ends_all_searches(self) -> None:
         seen = "(<= (sees seer found) (true (at 1)) (true (picked 777)))"
         machine = machine_of_rules(chance_node(1000, seen))
-        wait, found = machine.move_id("wait"), machine.percept_id(["found"])
+        wait, found_id = machine.move_id("wait"), machine.percept_id(["found"])
         stopped = False
         belief = HyperPlaySampler(
             machine, PathTree(machine), capacity=2, exact=0, stop=lambda: stopped
@@ -395,7 +397,7 @@ class TestManySearches:
         bags = belief.start(1, 3)
         bags = belief.advance(bags, np.full(3, wait), np.zeros(3, dtype=np.int64), rng)
         stopped = True
-        bags = belief.advance(bags, np.full(3, wait), np.full(3, found), rng)
+        bags = belief.advance(bags, np.full(3, wait), np.full(3, found_id), rng)
         assert bags.depleted.all()
         assert not bags.exact.any()
 
@@ -405,18 +407,18 @@ class TestEvidence:
         machine = machine_of_game("exploding_bomb")
         path: Path = [("noop", ()), (None, None)]
         bag = bag_of(machine, 0, path, capacity=8, exact=100)
-        found = distribution(machine, bag)
-        assert found == pytest.approx(posterior(machine, 0, path))
-        assert len(found) == 4
+        weights = distribution(machine, bag)
+        assert weights == pytest.approx(posterior(machine, 0, path))
+        assert len(weights) == 4
 
     def test_a_refused_move_removes_particles_in_which_it_was_legal(self) -> None:
         machine = machine_of_game("krieg_tic_tac_toe")
         tree = PathTree(machine)
         belief = HyperPlaySampler(machine, tree, capacity=8, exact=1000)
         rng = np.random.default_rng(0)
-        mark, other = machine.move_id("(mark 1 1)"), machine.move_id("(mark 2 2)")
+        mark, refused = machine.move_id("(mark 1 1)"), machine.move_id("(mark 2 2)")
         nothing = np.array([0])
-        bag = belief.advance(belief.start(0), np.array([mark]), nothing, rng, np.array([other]))
+        bag = belief.advance(belief.start(0), np.array([mark]), nothing, rng, np.array([refused]))
         assert bag.depleted[0]
         noop = np.array([machine.move_id("noop")])
         bag = belief.advance(belief.start(0), np.array([mark]), nothing, rng, noop)
@@ -443,7 +445,7 @@ class TestViews:
         possible: set[tuple[object, ...]] = set()
         for state, _, turns in complete_paths(machine, role, path):
             seen = tuple(
-                tuple((row[j], told[j]) for row, told in turns)
+                tuple((row[j], seen_ids[j]) for row, seen_ids in turns)
                 for j in range(len(machine.roles))
                 if j != machine.random_role
             )

@@ -1,4 +1,4 @@
-"""What is cut short by a clock is cut at random, and sets are enumerated while time allows."""
+"""A clock cuts turns short at random, and sets are enumerated while time allows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
 from ggp.players import make_player, parse_spec
+from ggp.players.parts import slices
 from ggp.players.parts.slices import BeliefWatch
 from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
@@ -36,13 +37,14 @@ PAIRS = (
     (<= terminal (true (at 6))) (goal seer 50) (goal random 0)
     """
 )
-"""Two numbers of forty: it is told when both are of the lowest ten, and at last which they are."""
+"""Two of forty numbers are picked: percepts say when both are of the lowest ten, and later which
+they are."""
 
 
 def turn(machine: Machine, *percepts: str) -> tuple[int, int]:
-    found = machine.percept_id(tuple(percepts))
-    assert found is not None
-    return machine.move_id("wait") or 0, found
+    percepts_id = machine.percept_id(tuple(percepts))
+    assert percepts_id is not None
+    return machine.move_id("wait") or 0, percepts_id
 
 
 def after_one_turn(machine: Machine, tree: PathTree) -> Segments:
@@ -58,7 +60,7 @@ def after_one_turn(machine: Machine, tree: PathTree) -> Segments:
 def test_weights_account_for_pairs_that_are_left_out(looks: int) -> None:
     machine = machine_of_rules(PAIRS, "propnet")
     tree = PathTree(machine)
-    before = after_one_turn(machine, tree)
+    old_sets = after_one_turn(machine, tree)
     move, low = turn(machine, "low")
     first = tree.extend(np.zeros(1, dtype=np.int64), *(np.array([x]) for x in turn(machine)))
     path = tree.extend(first, np.array([move]), np.array([low]))
@@ -68,37 +70,37 @@ def test_weights_account_for_pairs_that_are_left_out(looks: int) -> None:
     for seed in range(400):
         looked, rng = count(1), np.random.default_rng(seed)
         setting.stop = lambda looked=looked: next(looked) >= looks  # type: ignore[misc]
-        grown = advance(setting, 0, before, path, TurnLimits(10_000), rng)
-        assert grown.stepped.tolist() == [64 * looks]
-        assert not grown.sets.exact[0]
-        found = len(grown.sets.states)
+        step = advance(setting, 0, old_sets, path, TurnLimits(10_000), rng)
+        assert step.stepped.tolist() == [64 * looks]
+        assert not step.sets.exact[0]
+        size = len(step.sets.states)
         # A capacity of draws is a factor of masses, see `Segments`.
-        masses.append(np.exp(grown.sets.log_masses[0]) / 10_000 if found else 0.0)
-        seen = np.append(seen, found)
+        masses.append(np.exp(step.sets.log_masses[0]) / 10_000 if size else 0.0)
+        seen = np.append(seen, size)
     # 100 of 1,600 pairs agree.
     error = np.std(masses) / np.sqrt(len(masses))
     assert np.mean(masses) == pytest.approx(1 / 16, abs=4 * error)
     assert seen.mean() == pytest.approx(64 * looks / 16, rel=0.15)
 
 
-def test_what_is_cut_short_is_of_all_parents() -> None:
+def test_a_turn_cut_short_samples_from_all_parents() -> None:
     machine = machine_of_rules(PAIRS, "propnet")
     tree = PathTree(machine)
-    before = after_one_turn(machine, tree)
+    old_sets = after_one_turn(machine, tree)
     move = machine.move_id("wait") or 0
     path = tree.extend(np.zeros(1, dtype=np.int64), *(np.array([x]) for x in turn(machine)))
     path = tree.extend(path, np.array([move]), np.array([UNKNOWN]))
     setting = Setting(machine, tree, capacity=10_000, stop=lambda: True)
     setting.lanes_at_once = lambda: 256
-    grown = advance(setting, 0, before, path, TurnLimits(10_000), np.random.default_rng(0))
-    texts = machine.fluents(grown.sets.states)
+    step = advance(setting, 0, old_sets, path, TurnLimits(10_000), np.random.default_rng(0))
+    texts = machine.fluents(step.sets.states)
     firsts = {fluent for state in texts for fluent in state if fluent.startswith("(picked 0 ")}
-    assert len(grown.sets.states) == 256
+    assert len(step.sets.states) == 256
     assert len(firsts) == NUMBERS
 
 
 class Stopwatch:
-    """A clock that goes by the lanes that are stepped."""
+    """A clock that advances with the lanes stepped."""
 
     def __init__(self, machine: Machine, lanes_per_s: float) -> None:
         self._machine, self._lanes_per_s = machine, lanes_per_s
@@ -108,31 +110,30 @@ class Stopwatch:
 
 
 @pytest.mark.parametrize(("lanes_per_s", "is_exact"), [(1e6, True), (2e3, False)])
-def test_a_set_is_enumerated_where_there_is_time_for_it(lanes_per_s: float, is_exact: bool) -> None:
+def test_a_set_is_enumerated_if_there_is_time(lanes_per_s: float, is_exact: bool) -> None:
     machine = machine_of_rules(PAIRS, "propnet")
     player = make_player(parse_spec("legal"), machine, 0, np.random.default_rng(0))
     clock = Stopwatch(machine, lanes_per_s)
-    found = []
+    bags = []
     for percepts in (nothing := list[str](), nothing, nothing):
         player.observe("wait", percepts, deadline=Deadline(clock() + 1.0, clock))
         bag = player.tracker.bag  # type: ignore[attr-defined]
-        found.append((len(bag.sets.states), bool(bag.exact[0])))
-    # 40 numbers, then 1,500 pairs of which one is high, or both; a turn tells nothing.
-    assert found[0] == (NUMBERS, True)
+        bags.append((len(bag.sets.states), bool(bag.exact[0])))
+    # 40 numbers, then 1,500 pairs with at least one high number; the last turn adds nothing.
+    assert bags[0] == (NUMBERS, True)
     if is_exact:
-        assert found[1] == (1500, True)
+        assert bags[1] == (1500, True)
     else:
-        assert not found[1][1]
-        assert 0 < found[1][0] < 1500
+        assert not bags[1][1]
+        assert 0 < bags[1][0] < 1500
 
 
-def test_enumerating_that_takes_too_long_leaves_time_to_sample() -> None:
+def test_slow_enumeration_leaves_time_to_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "FIRST_LANES_PER_S", 1e9)  # it expects a fast machine
     machine = machine_of_rules(PAIRS, "propnet")
     sampler = HyperPlaySampler(machine, PathTree(machine), capacity=16, follows=True)
     tracker = Tracker(sampler, machine, 0, np.random.default_rng(0))
     clock = Stopwatch(machine, 2e3)
-    # As if it were fast.
-    tracker._watch.slices.lanes_per_s = 1e9
     for percepts in (nothing := list[str](), nothing):
         began_s = clock()
         tracker.observe("wait", percepts, Submission(), Deadline(began_s + 0.25, clock))
@@ -141,17 +142,17 @@ def test_enumerating_that_takes_too_long_leaves_time_to_sample() -> None:
     assert clock() - began_s < 0.3
 
 
-def test_what_a_clock_affords_follows_the_speed_of_full_slices() -> None:
+def test_affordable_lanes_follow_the_speed_of_full_slices() -> None:
     machine = machine_of_rules(PAIRS, "propnet")
     watch, now = BeliefWatch(machine), [0.0]
     assert watch.affordable(0.5) is None
     watch.begin(Deadline(1.0, lambda: now[0]))
-    slices = watch.slices
+    speed = watch.slices
     first = watch.affordable(0.5)
     for _ in range(40):
         now[0] += 0.004
-        slices.look(now[0], slices.lanes())
-    slow = slices.lanes() / 0.004
+        speed.look(now[0], speed.lanes())
+    slow = speed.lanes() / 0.004
     assert watch.affordable(0.5) == pytest.approx(0.5 * slow, rel=0.01)
     assert first is not None
     assert first > slow

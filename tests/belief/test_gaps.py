@@ -21,12 +21,14 @@ KNOWN = 2
 
 
 def locks(number: int) -> str:
-    """So many locks, one a turn: each opens if one of two roles pushes, of which nothing is seen.
-    Then it is told of one lock after the other whether it is open."""
+    """`number` locks, one a turn: a lock opens if exactly one of two roles pushes, unseen.
+
+    Then percepts reveal one lock a turn, if it is open.
+    """
     return (
         "(role smith) (role ghost) (init (at 0)) "
         + "".join(f"(after {k} {k + 1}) " for i in range(2) for k in range(i, 2 * number + 1, 2))
-        + "".join(f"(early {k}) (told {number + k} {k}) " for k in range(number))
+        + "".join(f"(early {k}) (reveals {number + k} {k}) " for k in range(number))
         + f"""
         (<= pushing (true (at ?n)) (early ?n))
         (<= (legal smith push) pushing) (<= (legal smith rest) pushing)
@@ -37,7 +39,7 @@ def locks(number: int) -> str:
         (<= (next (open ?n)) (true (at ?n)) (does smith push) (not (does ghost push)))
         (<= (next (open ?n)) (true (at ?n)) (does smith rest) (does ghost push))
         (<= (next (open ?n)) (true (open ?n)))
-        (<= (sees smith open) (true (at ?m)) (told ?m ?n) (true (open ?n)))
+        (<= (sees smith open) (true (at ?m)) (reveals ?m ?n) (true (open ?n)))
         (<= terminal (true (at {2 * number + 1}))) (<= (goal ?r 50) (role ?r))
         """
     )
@@ -47,27 +49,27 @@ def path_of(number: int, seed: int) -> tuple[Path, list[bool]]:
     """The smith's path with a gap, and which locks are open."""
     rng = np.random.default_rng(seed)
     pushes, opens = rng.random(number) < 0.5, rng.random(number) < 1 / 3
-    known: Path = [("push" if push else "rest", ()) for push in pushes[:KNOWN]]
+    known_turns: Path = [("push" if push else "rest", ()) for push in pushes[:KNOWN]]
     is_open = (pushes ^ opens).tolist()
-    seen: Path = [("wait", ("open",) if each else ()) for each in is_open]
-    return [*known, *[(None, None)] * (number - KNOWN), *seen], is_open
+    seen: Path = [("wait", ("open",) if opened else ()) for opened in is_open]
+    return [*known_turns, *[(None, None)] * (number - KNOWN), *seen], is_open
 
 
-def chances(path: Path, number: int, told: int, is_open: list[bool]) -> list[float]:
-    """The probability of each lock that it is open, after some were told of."""
+def chances(path: Path, number: int, num_revealed: int, is_open: list[bool]) -> list[float]:
+    """The probability that each lock is open, after some of them were revealed."""
     by_move = {"push": 2 / 3, "rest": 1 / 3, None: 1 / 2}
-    return [float(is_open[k]) if k < told else by_move[path[k][0]] for k in range(number)]
+    return [float(is_open[k]) if k < num_revealed else by_move[path[k][0]] for k in range(number)]
 
 
 def every_state(at: int, chances: list[float]) -> dict[Fluents, float]:
     """All states and their probabilities, by enumeration."""
-    found: dict[Fluents, float] = {}
+    weights: dict[Fluents, float] = {}
     for bits in product([False, True], repeat=len(chances)):
         weight = float(np.prod([p if bit else 1 - p for p, bit in zip(chances, bits, strict=True)]))
         if weight:
             fluents = [f"(at {at})", *(f"(open {k})" for k, bit in enumerate(bits) if bit)]
-            found[tuple(sorted(fluents))] = weight
-    return found
+            weights[tuple(sorted(fluents))] = weight
+    return weights
 
 
 def followed(machine: Machine, path: Path, *, exact: int, capacity: int = 16) -> list[Bags]:
@@ -89,12 +91,12 @@ def test_small_sets_are_enumerated_through_a_gap(gap: int) -> None:
     for turn, bag in enumerate(followed(machine, path, exact=2_000)[number:], start=number):
         assert bag.exact[0]
         truth = every_state(turn, chances(path, number, turn - number, is_open))
-        found = {tuple(sorted(state)): p for state, p in distribution(machine, bag).items()}
-        assert found == pytest.approx(truth)
+        weights = {tuple(sorted(state)): p for state, p in distribution(machine, bag).items()}
+        assert weights == pytest.approx(truth)
 
 
 @pytest.mark.parametrize("solves", [True, False])
-def test_large_sets_are_sampled_and_looked_back_from_what_is_told_afterwards(
+def test_large_sets_are_sampled_and_corrected_by_later_percepts(
     solves: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Of a bag of 16 a few turns leave nothing, and of 2^20 states one agrees in the end.
@@ -135,7 +137,9 @@ def test_solutions_begin_like_paths_of_earlier_turns() -> None:
     assert window.open(turns[: number + 8], budget)
     paths = window.witnesses(8, budget, rng, near)
     assert paths is not None
-    told = slice(KNOWN, 7)  # locks that near paths were told of
-    same = [(moves[told] == near.moves[:, told]).all(axis=(1, 2)).any() for moves in paths.moves]
-    assert sum(same) >= len(same) / 4
+    revealed = slice(KNOWN, 7)  # locks that the near paths have seen
+    repeats = [
+        (moves[revealed] == near.moves[:, revealed]).all(axis=(1, 2)).any() for moves in paths.moves
+    ]
+    assert sum(repeats) >= len(repeats) / 4
     window.close()

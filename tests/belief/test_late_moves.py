@@ -1,4 +1,4 @@
-"""Others that may be late: what they do is a mixture of two ways to play a whole match."""
+"""Opponents that may be late: their moves mix two ways to play a whole match."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ UNSEEN = """
 (<= (sees us yes) (does them (take a)))
 (<= terminal (true (at 3))) (goal us 50) (goal them 50)
 """
-"""They pick three times; we hear of an `a`. Of their moves, `c` comes first in the rules."""
+"""They pick three times; we only hear an `a`. Of their moves, `c` comes first in the rules."""
 
 
-def test_what_a_role_does_in_a_match_is_a_mixture_of_being_late_and_prompt() -> None:
+def test_moves_of_a_match_mix_late_and_prompt_play() -> None:
     machine = machine_of_game("phantom_connect_four", "propnet")
     tree = PathTree(machine)
     model = LateMoves(machine, tree, 0, lambda move: ((), machine.move_text(move)), LATE)
@@ -39,18 +39,18 @@ def test_what_a_role_does_in_a_match_is_a_mixture_of_being_late_and_prompt() -> 
     nothing = machine.percept_id(())
     for match in product(drops, repeat=3):
         path, log_likelihood = np.array([1]), 0.0
-        for made in match:
+        for drop in match:
             moves = Ragged(np.array([0, 3]), np.array(drops))
-            log_likelihood += model.log_likelihoods_at(1, path, moves)[drops.index(made)]
-            path = tree.extend(path, np.array([made]), np.array([nothing]))
+            log_likelihood += model.log_likelihoods_at(1, path, moves)[drops.index(drop)]
+            path = tree.extend(path, np.array([drop]), np.array([nothing]))
         firsts = match.count(drops[1])
         if_late = (OFTEN + (1 - OFTEN) / 3) ** firsts * ((1 - OFTEN) / 3) ** (3 - firsts)
         expected = LATE * if_late + (1 - LATE) / 27
         assert np.exp(log_likelihood) == pytest.approx(expected)
 
 
-def test_long_paths_may_be_asked_about_at_last() -> None:
-    """As where no particle was left for most of a long match."""
+def test_a_long_path_can_be_evaluated_for_the_first_time() -> None:
+    """As after most of a long match without any particle."""
     machine = machine_of_game("phantom_connect_four", "propnet")
     tree = PathTree(machine)
     model = LateMoves(machine, tree, 0, lambda move: ((move,), ""), LATE)
@@ -61,7 +61,7 @@ def test_long_paths_may_be_asked_about_at_last() -> None:
     _, trust = model.shares(1, path, moves)
     for _ in range(2000):
         path = tree.extend(path, np.array([2]), np.array([0]))
-    # What they did at paths that were never asked about says nothing.
+    # Moves at paths that were never evaluated say nothing.
     _, later = model.shares(1, np.repeat(path, 2), Ragged(np.array([0, 2, 4]), np.tile([1, 2], 2)))
     is_late = trust[0] / OFTEN
     odds = (1 - OFTEN) * is_late / (1 - is_late)
@@ -73,31 +73,31 @@ def test_silence_makes_a_late_role_more_likely(late: int) -> None:
     program = normalize(parse(UNSEEN))
     machine = build_here(program, "propnet")
     spec = parse_spec(f"ismcts:model=late:{late}")
-    made = make_player(spec, machine, 0, np.random.default_rng(0), program=program)
-    assert isinstance(made, SearchPlayer)
+    player = make_player(spec, machine, 0, np.random.default_rng(0), program=program)
+    assert isinstance(player, SearchPlayer)
     for _ in range(2):
-        made.observe("wait", [])
+        player.observe("wait", [])
     # Of their moves, the two that we do not hear of: likely as a late and as a prompt role.
     likely = {"c": (OFTEN + (1 - OFTEN) / 3, 1 / 3), "b": ((1 - OFTEN) / 3, 1 / 3)}
     share = np.array([late / 100, 1 - late / 100])
     expected = {
         frozenset(pair): float(
-            share @ np.prod([likely[each] for each in pair], axis=0) * (1 + (pair[0] != pair[1]))
+            share @ np.prod([likely[pick] for pick in pair], axis=0) * (1 + (pair[0] != pair[1]))
         )
         for pair in ("cc", "cb", "bb")
     }
-    bag = made.tracker.bag
-    found: dict[frozenset[str], float] = {}
+    bag = player.tracker.bag
+    weights: dict[frozenset[str], float] = {}
     for state, weight in zip(
         machine.fluents(bag.states_of(0)), bag.weights_of(0).tolist(), strict=True
     ):
-        took = frozenset(each[6] for each in state if each.startswith("(took"))
-        found[took] = found.get(took, 0.0) + weight
+        took = frozenset(fluent[6] for fluent in state if fluent.startswith("(took"))
+        weights[took] = weights.get(took, 0.0) + weight
     total = sum(expected.values())
-    assert found == pytest.approx({took: each / total for took, each in expected.items()})
+    assert weights == pytest.approx({took: weight / total for took, weight in expected.items()})
 
 
-def test_words_that_come_first_in_the_rules_go_first() -> None:
+def test_late_roles_play_the_move_that_the_rules_mention_first() -> None:
     program = normalize(parse(UNSEEN))
     machine = build_here(program, "propnet")
     tree = PathTree(machine)

@@ -51,7 +51,7 @@ def test_many_rows_are_found_again() -> None:
 
 
 class Growth:
-    """A tree, and every node's turns told by themselves."""
+    """A tree that grows at random, with the turns of every node in a dictionary."""
 
     def __init__(self, seed: int, *, batches: int, machine: Machine) -> None:
         self.tree = PathTree(machine)
@@ -60,10 +60,10 @@ class Growth:
         for _ in range(batches):
             nodes = rng.choice(list(self.paths), 20)
             turns = rng.integers(-1, 2, (20, 3))
-            found = self.tree.extend(nodes, *turns.T)
-            for before, turn, node in zip(nodes.tolist(), turns.tolist(), found, strict=True):
-                role, done = self.paths[before]
-                expected = (role, [*done, PathTurn(*turn)])
+            children = self.tree.extend(nodes, *turns.T)
+            for parent, turn, node in zip(nodes.tolist(), turns.tolist(), children, strict=True):
+                role, path_turns = self.paths[parent]
+                expected = (role, [*path_turns, PathTurn(*turn)])
                 assert self.paths.setdefault(int(node), expected) == expected
 
 
@@ -80,9 +80,9 @@ def test_a_node_stands_for_its_turns(machine: Machine) -> None:
     for node, (role, turns) in growth.paths.items():
         assert turns_of(tree, node) == turns
         assert tree.depth(node) == len(turns)
-        beginnings = [int(before) for (before,) in tree.beginnings(np.array([node]))]
+        beginnings = [int(ancestor) for (ancestor,) in tree.beginnings(np.array([node]))]
         assert beginnings[0] == role
-        assert [turns_of(tree, before) for before in beginnings] == [
+        assert [turns_of(tree, ancestor) for ancestor in beginnings] == [
             turns[:length] for length in range(len(turns) + 1)
         ]
     parents = tree.parents(nodes)
@@ -100,25 +100,25 @@ def test_pruning_keeps_beginnings_and_continuations(seed: int, machine: Machine)
     tree, paths = growth.tree, growth.paths
     long = [n for n in paths if len(paths[n][1]) > 1]
     living = np.random.default_rng(seed).choice(long, 3)
-    held = np.random.default_rng(seed + 100).choice(long, 4)
-    numbers = tree.prune(living, held)
+    pinned = np.random.default_rng(seed + 100).choice(long, 4)
+    numbers = tree.prune(living, pinned)
     assert len(tree) == (numbers >= 0).sum()
 
-    def begins(left: tuple[int, list[PathTurn]], right: tuple[int, list[PathTurn]]) -> bool:
-        return left[0] == right[0] and left[1] == right[1][: len(left[1])]
+    def begins(prefix: tuple[int, list[PathTurn]], whole: tuple[int, list[PathTurn]]) -> bool:
+        return prefix[0] == whole[0] and prefix[1] == whole[1][: len(prefix[1])]
 
     for node, path in paths.items():
-        kept = (
+        stays = (
             not path[1]
-            or any(begins(path, paths[int(n)]) for n in [*living, *held])
+            or any(begins(path, paths[int(n)]) for n in [*living, *pinned])
             or any(begins(paths[int(n)], path) for n in living)
         )
-        assert (numbers[node] >= 0) == kept
-        if kept:
+        assert (numbers[node] >= 0) == stays
+        if stays:
             assert turns_of(tree, int(numbers[node])) == path[1]
             assert tree.depth(int(numbers[node])) == len(path[1])
-    again = tree.extend(numbers[living], np.array([7] * 3), np.array([8] * 3))
-    for node, longer in zip(living, again.tolist(), strict=True):
+    continued = tree.extend(numbers[living], np.array([7] * 3), np.array([8] * 3))
+    for node, longer in zip(living, continued.tolist(), strict=True):
         assert turns_of(tree, longer) == [*paths[int(node)][1], PathTurn(7, 8, UNKNOWN)]
 
 
@@ -141,15 +141,15 @@ def labels_of(sets: Segments) -> list[list[float]]:
 
 
 class TestSetTable:
-    def test_sets_put_are_got(self, machine: Machine) -> None:
+    def test_added_sets_can_be_looked_up(self, machine: Machine) -> None:
         rng = np.random.default_rng(0)
         table = SetTable(machine, 10_000)
         nodes = rng.permutation(500)
-        for some in np.split(nodes[:400], [3, 10, 11, 100, 250]):
-            table.add(some, labelled(machine, some.tolist()))
+        for part in np.split(nodes[:400], [3, 10, 11, 100, 250]):
+            table.add(part, labelled(machine, part.tolist()))
         assert np.array_equal(table.holds(nodes), np.arange(500) < 400)
-        asked = rng.choice(nodes[:400], 700)
-        assert labels_of(table.get(asked)) == [[float(n)] * (n % 4) for n in asked.tolist()]
+        queried = rng.choice(nodes[:400], 700)
+        assert labels_of(table.get(queried)) == [[float(n)] * (n % 4) for n in queried.tolist()]
         assert table.num_entries == 400 + (nodes[:400] % 4).sum()
 
     def test_least_recently_used_sets_are_forgotten(self, machine: Machine) -> None:
@@ -160,9 +160,9 @@ class TestSetTable:
         table.get(np.arange(20))
         table.trim()
         assert 0 < table.num_entries <= 50
-        held = np.flatnonzero(table.holds(np.arange(100)))
-        assert set(range(19)) <= set(held.tolist())
-        assert labels_of(table.get(held)) == [[float(n)] * (n % 4) for n in held.tolist()]
+        remaining = np.flatnonzero(table.holds(np.arange(100)))
+        assert set(range(19)) <= set(remaining.tolist())
+        assert labels_of(table.get(remaining)) == [[float(n)] * (n % 4) for n in remaining.tolist()]
 
     def test_sets_follow_their_nodes(self, machine: Machine) -> None:
         table = SetTable(machine, 1_000)

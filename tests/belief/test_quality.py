@@ -33,7 +33,7 @@ WALK = "\n".join(
 
 
 @pytest.mark.parametrize("quality", IN_WORDS, ids=IN_WORDS.values())
-def test_a_quality_is_told_in_words(quality: Quality) -> None:
+def test_a_quality_is_put_in_words(quality: Quality) -> None:
     assert in_words(quality.as_json()) == IN_WORDS[quality]
 
 
@@ -48,36 +48,40 @@ def waited(machine: Machine, belief: Sampler, role: int) -> Bags:
 
 @pytest.mark.parametrize("capacity", [20, 36])
 @pytest.mark.parametrize("kind", [HyperPlaySampler, Pool])
-def test_a_sample_estimates_the_number_that_is_counted_where_the_set_is_exact(
+def test_a_sample_estimates_the_size_of_the_exact_set(
     kind: type[HyperPlaySampler] | type[Pool], capacity: int
 ) -> None:
     machine = machine_of_rules(WALK, "propnet")
     exact = waited(machine, HyperPlaySampler(machine, PathTree(machine), capacity=1), 1)
-    told = quality_of(machine, exact)
-    assert (told.how, told.entries, told.distinct) == ("exact", CELLS, CELLS)
-    assert told.log_size == pytest.approx(np.log(CELLS))
+    exact_quality = quality_of(machine, exact)
+    assert (exact_quality.how, exact_quality.entries, exact_quality.distinct) == (
+        "exact",
+        CELLS,
+        CELLS,
+    )
+    assert exact_quality.log_size == pytest.approx(np.log(CELLS))
     tree = PathTree(machine)
     belief: Sampler
     if kind is Pool:
         belief = Pool(machine, tree, pool=capacity, capacity=capacity)
     else:
         belief = HyperPlaySampler(machine, tree, capacity=capacity, exact=0)
-    found = quality_of(machine, waited(machine, belief, 1))
-    assert found.how == "sampled"
-    assert found.log_size is not None
-    assert CELLS / 2 < np.exp(found.log_size) < 2 * CELLS
+    quality = quality_of(machine, waited(machine, belief, 1))
+    assert quality.how == "sampled"
+    assert quality.log_size is not None
+    assert CELLS / 2 < np.exp(quality.log_size) < 2 * CELLS
 
 
-def test_unseen_states_are_estimated_from_those_met_once_and_twice() -> None:
+def test_unseen_states_are_estimated_from_states_seen_once_and_twice() -> None:
     rng = np.random.default_rng(0)
     for states, per_state, share in ((1000, 1, 0.1), (1000, 5, 0.05), (1000, 5, 0.5), (200, 9, 1)):
         total = states * per_state
-        found = []
+        estimates = []
         for _ in range(20):
-            met = rng.permutation(np.repeat(np.arange(states), per_state))[: int(share * total)]
-            times = np.unique(met, return_counts=True)[1]
-            found.append(estimated_sizes(times, np.zeros_like(times), np.array([float(total)])))
-        assert np.mean(found) == pytest.approx(states, rel=0.1)
+            sample = rng.permutation(np.repeat(np.arange(states), per_state))[: int(share * total)]
+            times = np.unique(sample, return_counts=True)[1]
+            estimates.append(estimated_sizes(times, np.zeros_like(times), np.array([float(total)])))
+        assert np.mean(estimates) == pytest.approx(states, rel=0.1)
 
 
 def test_estimates_do_not_depend_on_their_neighbours() -> None:
@@ -86,6 +90,6 @@ def test_estimates_do_not_depend_on_their_neighbours() -> None:
     together = estimated_sizes(times, set_of, totals)
     assert together[1:] == pytest.approx([1e300, 0, 1, 2])
     for number, total in enumerate(totals):
-        own = times[set_of == number]
-        alone = estimated_sizes(own, np.zeros_like(own), np.array([total]))
-        assert together[number] == pytest.approx(alone[0])
+        times_of_set = times[set_of == number]
+        single = estimated_sizes(times_of_set, np.zeros_like(times_of_set), np.array([total]))
+        assert together[number] == pytest.approx(single[0])

@@ -1,4 +1,4 @@
-"""What an executed move says of the state, where the role did not choose it itself."""
+"""Beliefs after moves that a role did not choose: what a refusal says about the state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEER = 1
 
 
 def doors(numbers: int, turns: int = 4) -> str:
-    """Random picks a door; the narrower it is, the fewer moves the seer has, who sees nothing.
+    """Random picks a door that the seer does not see; a narrower one leaves it fewer moves.
 
     In every turn but the last the other role picks one of many numbers; the seer then learns
     whether that was a low one. Half of the numbers are low where the door is narrow, all are
@@ -52,7 +52,7 @@ def doors(numbers: int, turns: int = 4) -> str:
 
 
 class Turn(NamedTuple):
-    """What the seer knows of a turn; `refused` is "drawn" where only that is known."""
+    """The seer's part of a turn; `refused` is "drawn" if the move was drawn for another reason."""
 
     move: str
     percepts: tuple[str, ...] | None = ()
@@ -77,10 +77,10 @@ def posterior(machine: Machine, turns: Sequence[Turn]) -> dict[Fluents, float]:
     """The definition, one state at a time; equal states are merged after each turn."""
     layer = {machine.fluents(machine.initial(1))[0]: (machine.initial(1), Fraction(1))}
     for turn in turns:
-        before, layer = layer, {}
-        for state, weight in before.values():
-            own = [machine.move_text(m) for m in machine.legal(state, SEER).values.tolist()]
-            if turn.refused in own:
+        old_layer, layer = layer, {}
+        for state, weight in old_layer.values():
+            our_moves = [machine.move_text(m) for m in machine.legal(state, SEER).values.tolist()]
+            if turn.refused in our_moves:
                 continue
             for row, prior in joint_moves(machine, state):  # each of ours is as likely as any
                 if machine.move_text(row[SEER]) != turn.move:
@@ -89,10 +89,10 @@ def posterior(machine: Machine, turns: Sequence[Turn]) -> dict[Fluents, float]:
                 seen = machine.percept_texts(int(stepped.percepts[0, SEER]))
                 if turn.percepts not in (None, seen) or machine.terminal(stepped.states)[0]:
                     continue
-                more = weight * prior * (len(own) if turn.refused is None else 1)
+                mass = weight * prior * (len(our_moves) if turn.refused is None else 1)
                 fluents = machine.fluents(stepped.states)[0]
-                _, known = layer.get(fluents, (state, Fraction(0)))
-                layer[fluents] = stepped.states, known + more
+                _, old_mass = layer.get(fluents, (state, Fraction(0)))
+                layer[fluents] = stepped.states, old_mass + mass
     total = sum(weight for _, weight in layer.values())
     return {fluents: float(weight / total) for fluents, (_, weight) in layer.items()}
 
@@ -124,13 +124,13 @@ def distribution(machine: Machine, bag: Bags) -> dict[Fluents, float]:
     return dict(zip(states, bag.weights_of(0).tolist(), strict=True))
 
 
-def test_the_definition_gives_what_can_be_worked_out_by_hand() -> None:
+def test_the_definition_matches_values_worked_out_by_hand() -> None:
     machine = machine_of_rules(doors(4))
-    found = posterior(machine, [WAIT, Turn("(go 1)", None, "(go 5)")])
-    assert sorted(found.values()) == pytest.approx([1 / 5, 4 / 5])
-    found = posterior(machine, [WAIT, Turn("(go 1)", None, "drawn")])
+    weights = posterior(machine, [WAIT, Turn("(go 1)", None, "(go 5)")])
+    assert sorted(weights.values()) == pytest.approx([1 / 5, 4 / 5])
+    weights = posterior(machine, [WAIT, Turn("(go 1)", None, "drawn")])
     total = 1 + 1 / 4 + 1 / 5
-    assert sorted(found.values()) == pytest.approx([0.2 / total, 0.25 / total, 1 / total])
+    assert sorted(weights.values()) == pytest.approx([0.2 / total, 0.25 / total, 1 / total])
 
 
 @pytest.mark.parametrize("turns", MATCHES)
@@ -139,10 +139,10 @@ class TestBags:
         machine = machine_of_rules(doors(4))
         belief, bag = bag_of(machine, turns, capacity=1, exact=100, seed=0)
         fresh = HyperPlaySampler(machine, belief.tree, capacity=1, exact=100)
-        again = fresh.at(bag.paths, SEER, np.random.default_rng(0))
-        for found in (bag, again):
-            assert found.exact[0]
-            assert distribution(machine, found) == pytest.approx(posterior(machine, turns))
+        rebuilt = fresh.at(bag.paths, SEER, np.random.default_rng(0))
+        for variant in (bag, rebuilt):
+            assert variant.exact[0]
+            assert distribution(machine, variant) == pytest.approx(posterior(machine, turns))
 
     @pytest.mark.parametrize("numbers", [4, 300])  # 300 completions are drawn, not listed
     def test_sampled_bag_that_holds_all_states_is_nearly_the_posterior(
@@ -166,13 +166,13 @@ class TestBags:
         for seed in range(10):
             # Three doors, as likely as each other, in a bag of two: one is dropped at once.
             _, bag = bag_of(machine, turns, capacity=2, exact=0, seed=seed)
-            found = distribution(machine, bag)
-            total = sum(expected[state] for state in found)
-            odds = {state: expected[state] / total for state in found}
-            assert found == pytest.approx(odds)
+            weights = distribution(machine, bag)
+            total = sum(expected[state] for state in weights)
+            odds = {state: expected[state] / total for state in weights}
+            assert weights == pytest.approx(odds)
 
 
-def test_two_paths_that_differ_in_how_the_move_came_about_are_two() -> None:
+def test_paths_that_differ_in_how_the_move_came_about_are_distinct() -> None:
     machine = machine_of_rules(doors(4))
     belief, bag = bag_of(machine, [WAIT], capacity=1, exact=100, seed=0)
     rng = np.random.default_rng(0)
@@ -181,31 +181,31 @@ def test_two_paths_that_differ_in_how_the_move_came_about_are_two() -> None:
     moves, percepts, refused = (np.concatenate(column) for column in zip(*columns, strict=True))
     bags = belief.advance(bags, moves, percepts, rng, refused)
     for number, turn in enumerate((CHOSEN, REFUSED, DRAWN_ONE)):
-        one = bags.select(np.array([number]))
-        assert distribution(machine, one) == pytest.approx(posterior(machine, [WAIT, turn]))
-    shown = [belief.tree.texts(int(path))[-1] for path in bags.paths]
-    assert shown == ["(go 1) / (low)", "(go 1) / (low) / not (go 5)", "(go 1) / (low) / drawn"]
+        single = bags.select(np.array([number]))
+        assert distribution(machine, single) == pytest.approx(posterior(machine, [WAIT, turn]))
+    last_turns = [belief.tree.texts(int(path))[-1] for path in bags.paths]
+    assert last_turns == ["(go 1) / (low)", "(go 1) / (low) / not (go 5)", "(go 1) / (low) / drawn"]
 
 
 @pytest.mark.parametrize("choice", ["(go 5)", None])
 def test_a_simulated_role_learns_from_the_move_it_got_instead_of_its_own(
     choice: str | None,
 ) -> None:
-    """One that chooses nothing, as those without particles do, has a move drawn for it."""
+    """A role that chooses nothing, such as one without particles, has a move drawn for it."""
     machine = machine_of_rules(doors(4))
     tree = PathTree(machine)
     belief = HyperPlaySampler(machine, tree, capacity=1, exact=100)
-    heard: list[tuple[int, list[str], dict[Fluents, float]]] = []
+    calls: list[tuple[int, list[str], dict[Fluents, float]]] = []
 
     def policy(bags: Bags, rng: np.random.Generator) -> IntArray:
         for bag in range(len(bags)):
-            one = bags.select(np.array([bag]))
-            found = distribution(machine, one)
-            heard.append((bags.role, tree.texts(int(one.paths[0])), found))
+            single = bags.select(np.array([bag]))
+            weights = distribution(machine, single)
+            calls.append((bags.role, tree.texts(int(single.paths[0])), weights))
         if bags.role != SEER:
             return np.full(len(bags), machine.move_id("(choose 0)"))
-        chosen = UNKNOWN if choice is None else machine.move_id(choice)
-        return np.full(len(bags), chosen)
+        move = UNKNOWN if choice is None else machine.move_id(choice)
+        return np.full(len(bags), move)
 
     lanes = 60
     wait = np.full(lanes, machine.move_id("wait"))
@@ -213,11 +213,11 @@ def test_a_simulated_role_learns_from_the_move_it_got_instead_of_its_own(
     simulator = Simulator(machine, belief, policy)
     simulator.run(machine.initial(lanes), views, SEER, wait, np.random.default_rng(0))
     end = "drawn" if choice is None else "not (go 5)"
-    wanted = ["wait / ()", f"(go 1) / (low) / {end}"]
-    found = [weights for role, path, weights in heard if role == SEER and path == wanted]
-    assert len(found) > 5
+    seer_path = ["wait / ()", f"(go 1) / (low) / {end}"]
+    distributions = [weights for role, path, weights in calls if role == SEER and path == seer_path]
+    assert len(distributions) > 5
     turn = Turn("(go 1)", ("low",), "drawn" if choice is None else choice)
-    for weights in found:
+    for weights in distributions:
         assert weights == pytest.approx(posterior(machine, [WAIT, turn]))
 
 
@@ -243,10 +243,10 @@ def test_a_player_tells_its_own_moves_from_those_drawn_for_it(
     assert isinstance(player, BeliefPlayer)
     player.observe("wait", [], submitted="wait")
     player.observe(turn.move, turn.percepts, submitted=submitted, in_time=in_time)
-    found: dict[Fluents, float] = {}
+    weights: dict[Fluents, float] = {}
     bag = player.tracker.bag
     for state, weight in zip(
         machine.fluents(bag.states_of(0)), bag.weights_of(0).tolist(), strict=True
     ):
-        found[state] = found.get(state, 0.0) + weight
-    assert found == pytest.approx(posterior(machine, [WAIT, turn]))
+        weights[state] = weights.get(state, 0.0) + weight
+    assert weights == pytest.approx(posterior(machine, [WAIT, turn]))

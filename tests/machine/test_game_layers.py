@@ -70,7 +70,7 @@ def test_moves_left_out_are_not_listed() -> None:
         == moves.lists[0].values[is_listed].tolist()
     )
     fewer = moves.without(~is_listed)
-    assert fewer.some(0, 5)[1].tolist() == moves.some(0, 9)[1][is_listed].tolist()
+    assert fewer.between(0, 5)[1].tolist() == moves.between(0, 9)[1][is_listed].tolist()
 
 
 def test_a_role_without_a_move_is_allowed_where_it_is_said() -> None:
@@ -92,7 +92,7 @@ def next_states(machine: Machine, states: States, most: int) -> NextLayer:
     moves = JointMoves.of(machine, states)
     merger = StateMerger(machine, states, (SAME, np.add, np.maximum))
     for start, end in moves.batches(most):
-        lanes, joint = moves.some(start, end)
+        lanes, joint = moves.between(start, end)
         successors = machine.step(states.take(lanes), joint).states
         seats = np.zeros((len(lanes), 2), dtype=np.int64)
         merger.add(successors, seats, np.full(len(lanes), Fraction(1, 3), dtype=object), lanes)

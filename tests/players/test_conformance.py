@@ -1,4 +1,4 @@
-"""What every player does where it knows too little, whoever offers it: we or a package."""
+"""Every player decides when it knows too little, whether it is ours or of a package."""
 
 from __future__ import annotations
 

@@ -27,12 +27,12 @@ def test_playouts_double_where_simulations_quadruple(visits: int, times: int) ->
 
 
 def playouts_of_a_decision(seconds: float | None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """What simulated roles made of playouts, call by call."""
-    made: list[int] = []
+    """The playouts of simulated roles, call by call."""
+    counts: list[int] = []
     called = HyperPlayPolicy.__call__
 
     def call(self: HyperPlayPolicy, *args: object) -> object:
-        made.append(self.playouts)
+        counts.append(self.playouts)
         return called(self, *args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(HyperPlayPolicy, "__call__", call)
@@ -48,35 +48,37 @@ def playouts_of_a_decision(seconds: float | None, monkeypatch: pytest.MonkeyPatc
             lambda: (machine.states_visited - started) * SECONDS_A_STATE + 1e-5 * next(looks),
         )
     assert player.choose(deadline).fault is None
-    return made
+    return counts
 
 
 def test_simulated_roles_make_more_playouts_the_more_simulations_there_were(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("ggp.players.hyperplay2.GROW_FROM", 2)
-    made = playouts_of_a_decision(4.0, monkeypatch)
-    assert made == sorted(made)
-    assert made[0] == 4
-    assert made[-1] in {16, 32, 64}
+    counts = playouts_of_a_decision(4.0, monkeypatch)
+    assert counts == sorted(counts)
+    assert counts[0] == 4
+    assert counts[-1] in {16, 32, 64}
 
 
-def test_they_do_not_without_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulated_roles_make_no_more_playouts_without_a_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("ggp.players.hyperplay2.GROW_FROM", 2)
     assert set(playouts_of_a_decision(None, monkeypatch)) == {4}
 
 
-def test_it_decides_by_simulations_where_there_is_time_for_one_round(
+def test_one_round_of_simulations_decides_if_there_is_no_time_for_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Rounds that take a second, whatever their size."""
     now_s = [0.0]
     sizes: list[int] = []
-    made = SimulationSearch.round
+    real_round = SimulationSearch.round
 
-    def slow(self: SimulationSearch, count: int, chosen: IntArray | None = None) -> None:
+    def slow(self: SimulationSearch, count: int, subset: IntArray | None = None) -> None:
         sizes.append(count)
-        made(self, count, chosen)
+        real_round(self, count, subset)
         now_s[0] += 1.0
 
     monkeypatch.setattr(SimulationSearch, "round", slow)

@@ -57,7 +57,9 @@ def test_follower_knows_its_legal_moves(machine: Machine) -> None:
     ],
     ids=["unknown", "none", "missing", "illegal", "no-move", "more", "no-term"],
 )
-def test_follower_says_what_it_cannot_follow(machine: Machine, percepts: list[str] | None) -> None:
+def test_follower_rejects_percepts_that_do_not_fit(
+    machine: Machine, percepts: list[str] | None
+) -> None:
     player = follower(machine)
     with pytest.raises(MachineError, match=r"joint move|not legal"):
         player.observe(None, percepts)
@@ -65,7 +67,7 @@ def test_follower_says_what_it_cannot_follow(machine: Machine, percepts: list[st
 
 
 @pytest.mark.parametrize("when", ["", "(true (step ?s))"], ids=["static", "in-a-state"])
-def test_follower_needs_not_all_of_hundreds_of_millions_of_moves(when: str) -> None:
+def test_follower_lists_only_some_of_billions_of_moves(when: str) -> None:
     limits = Limits(inferences=1_000_000, setup_inferences=100_000)
     machine = build_here(normalize(parse(HUGE.replace("WHEN", when))), "prolog", limits)
     with pytest.raises(ReasonerLimitError):

@@ -28,7 +28,7 @@ def test_it_comes_near_an_equilibrium(game: str, most: float) -> None:
 def test_it_draws_its_move_from_the_probabilities_it_reports() -> None:
     machine = machine_of_game("spy_vs_spy", "propnet")
     role = role_index(machine, next(r for r in machine.roles if r != "random"))
-    drawn = []
+    chances = []
     for seed in range(40):
         player = make_player(
             parse_spec("oos:trials=300"), machine, role, np.random.default_rng(seed)
@@ -39,5 +39,5 @@ def test_it_draws_its_move_from_the_probabilities_it_reports() -> None:
         assert sum(decision.probabilities.values()) == pytest.approx(1)
         assert decision.probabilities[decision.move] > 0
         assert {value.move for value in decision.values} == set(decision.probabilities)
-        drawn.append(decision.probabilities[decision.move])
-    assert len(set(drawn)) > 1
+        chances.append(decision.probabilities[decision.move])
+    assert len(set(chances)) > 1

@@ -1,4 +1,4 @@
-"""`pimc`: what a clairvoyant thinks of games whose values are known, ties, errors and clocks."""
+"""`pimc`: its values in games that are solved for a clairvoyant, ties, errors and clocks."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tests.players.test_players import HIDDEN_BIT
 from tests.support.commands import json_of
 from tests.support.games import MODEST_GAMES, machine_of_game, machine_of_rules
 
-Told = tuple[str, tuple[str, ...]]
+Turn = tuple[str, tuple[str, ...]]
 
 STATES_A_SECOND = 30_000
-"""Of a machine whose clock tells what it has visited."""
+"""States a second on the clock of these tests."""
 
 
-NOTHING: Told = ("noop", ())
+NOTHING: Turn = ("noop", ())
 
 
-def made(machine: Machine, role: str, spec: str = "pimc", seed: int = 0) -> BeliefPlayer:
+def player_of(machine: Machine, role: str, spec: str = "pimc", seed: int = 0) -> BeliefPlayer:
     rng = np.random.default_rng(seed)
     player = make_player(parse_spec(spec), machine, role_index(machine, role), rng)
     assert isinstance(player, BeliefPlayer)
@@ -38,12 +38,12 @@ def made(machine: Machine, role: str, spec: str = "pimc", seed: int = 0) -> Beli
 def decide(
     game: str,
     role: str,
-    *history: Told,
+    *history: Turn,
     spec: str = "pimc",
     seed: int = 0,
     backend: str = "propnet",
 ) -> Decision:
-    player = made(machine_of_game(game, backend), role, spec, seed)
+    player = player_of(machine_of_game(game, backend), role, spec, seed)
     for move, percepts in history:
         player.observe(move, percepts)
     decision = player.choose()
@@ -94,8 +94,8 @@ KUHN = {
 
 
 @pytest.mark.parametrize(("card", "bet"), KUHN)
-def test_kuhn_poker_against_somebody_who_shows_his_card(card: str, bet: str | None) -> None:
-    dealt: Told = ("noop", (f"(dealt {card})",))
+def test_kuhn_poker_values_are_those_of_open_cards(card: str, bet: str | None) -> None:
+    dealt: Turn = ("noop", (f"(dealt {card})",))
     if bet is None:
         decision = decide("kuhn_poker", "player1", dealt)
     else:
@@ -115,25 +115,25 @@ def test_every_deposit_is_lost_to_a_clairvoyant_banker() -> None:
 @pytest.mark.parametrize("role", ["xplayer", "oplayer"])
 def test_tic_tac_toe_is_solved_from_the_start(role: str) -> None:
     machine = machine_of_game("tic_tac_toe", "propnet")
-    player = made(machine, role)
+    player = player_of(machine, role)
     if role == "oplayer":
         player.observe("noop", ("(did oplayer noop)", "(did xplayer (mark 1 1))"))
     decision = player.choose()
     assert decision.fault is None
     assert (decision.particles, decision.exact) == (1, True)
-    found = values(decision)
-    assert max(found.values()) == 50
+    worth = values(decision)
+    assert max(worth.values()) == 50
     if role == "oplayer":
-        assert [move for move, value in found.items() if value == 50] == ["(mark 2 2)"]
+        assert [move for move, value in worth.items() if value == 50] == ["(mark 2 2)"]
     else:
-        assert set(found.values()) == {50}
-    assert found[decision.move] == 50
+        assert set(worth.values()) == {50}
+    assert worth[decision.move] == 50
 
 
 # ---------------------------------------------------------------- ties
 
 
-def test_equal_moves_are_told_apart_by_hyperplay_values() -> None:
+def test_hyperplay_values_break_ties() -> None:
     """To a clairvoyant every move of number guessing is worth 100."""
     for seed in range(3):
         decision = decide("number_guessing", "agent", NOTHING, seed=seed)
@@ -143,22 +143,22 @@ def test_equal_moves_are_told_apart_by_hyperplay_values() -> None:
         assert decision.probabilities is None
 
 
-def test_equal_moves_are_drawn_by_lot_where_that_is_asked_for() -> None:
-    king: Told = ("noop", ("(dealt king)",))
-    found = [
+def test_equal_moves_are_drawn_by_lot_on_request() -> None:
+    king: Turn = ("noop", ("(dealt king)",))
+    decisions = [
         decide("kuhn_poker", "player1", king, spec="pimc:ties=random", seed=seed)
         for seed in range(10)
     ]
-    assert {decision.move for decision in found} == {"check", "bet"}
-    assert all(d.probabilities == {"check": 0.5, "bet": 0.5} for d in found)
+    assert {decision.move for decision in decisions} == {"check", "bet"}
+    assert all(d.probabilities == {"check": 0.5, "bet": 0.5} for d in decisions)
     assert decide("kuhn_poker", "player1", king).probabilities is None
 
 
-def test_what_hyperplay_cannot_tell_apart_either_is_drawn_by_lot() -> None:
+def test_moves_that_hyperplay_values_equally_are_drawn_by_lot() -> None:
     machine = machine_of_rules(HIDDEN_BIT.replace("(goal seer 0)", "(goal seer 100)"), "propnet")
     moves = set()
     for seed in range(10):
-        seer = made(machine, "seer", seed=seed)
+        seer = player_of(machine, "seer", seed=seed)
         seer.observe("wait", None)
         seer.observe("wait", ())
         decision = seer.choose()
@@ -175,7 +175,7 @@ def test_what_hyperplay_cannot_tell_apart_either_is_drawn_by_lot() -> None:
 def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
     machine = machine_of_game(game, "propnet")
     role = next(r for r in machine.roles if r != "random")
-    decisions = [made(machine, role, spec, seed=3).choose(value_forced=True) for _ in range(2)]
+    decisions = [player_of(machine, role, spec, seed=3).choose(value_forced=True) for _ in range(2)]
     assert decisions[0].fault is None
     assert decisions[0].values == decisions[1].values
     assert decisions[0].move == decisions[1].move
@@ -185,14 +185,14 @@ def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
 @pytest.mark.parametrize("budget", [100, 2_000, 20_000])
 def test_budgets_of_states_are_kept(budget: int) -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
-    player = made(machine, "xplayer", f"pimc:states={budget}")
+    player = player_of(machine, "xplayer", f"pimc:states={budget}")
     decision = player.choose()
     # Every candidate is tried once in each of two ways, whatever the budget.
     assert decision.states_visited < 1.2 * budget + 500
     assert decision.states_visited > 0.5 * budget
 
 
-def test_options_that_do_not_go_together() -> None:
+def test_conflicting_options_are_refused() -> None:
     with pytest.raises(ConfigError, match="give either steps or states"):
         parse_spec("pimc:steps=5,states=5")
     with pytest.raises(ConfigError, match="ties=random or ties=hyperplay"):
@@ -205,7 +205,7 @@ def test_worlds_that_cannot_be_solved_leave_hyperplay_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     machine = machine_of_game("exploding_bomb")
-    player = made(machine, "agent")
+    player = player_of(machine, "agent")
     player.observe(*NOTHING)
 
     def fail(*_: object) -> None:
@@ -214,8 +214,8 @@ def test_worlds_that_cannot_be_solved_leave_hyperplay_values(
     monkeypatch.setattr(machine, "goals", fail)
     decision = player.choose()
     assert decision.fault is None
-    found = {value.move: value.value for value in decision.values}
-    assert found == {"wait": pytest.approx(50, abs=5), "ask": pytest.approx(45, abs=5)}
+    estimates = {value.move: value.value for value in decision.values}
+    assert estimates == {"wait": pytest.approx(50, abs=5), "ask": pytest.approx(45, abs=5)}
 
 
 @pytest.mark.parametrize("game", ["krieg_tic_tac_toe", "breakthrough", "exploding_bomb", "meier"])
@@ -223,7 +223,7 @@ def test_worlds_that_cannot_be_solved_leave_hyperplay_values(
 def test_answers_come_in_time(game: str, seconds: float) -> None:
     machine = machine_of_game(game, "propnet")
     role = next(r for r in machine.roles if r != "random")
-    player = made(machine, role)
+    player = player_of(machine, role)
     player.choose(Deadline(time.monotonic() + 0.05, time.monotonic), value_forced=True)
     deadline = Deadline(time.monotonic() + seconds, time.monotonic)
     decision = player.choose(deadline, value_forced=True)
@@ -237,7 +237,7 @@ def test_answers_come_in_time(game: str, seconds: float) -> None:
 @pytest.mark.parametrize("seconds", [0.05, 0.5, 5.0])
 def test_a_slow_machine_answers_in_time_and_solves_what_it_can(seconds: float) -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
-    player = made(machine, "xplayer")
+    player = player_of(machine, "xplayer")
     looks = count()
 
     def clock() -> float:
@@ -253,14 +253,14 @@ def test_a_slow_machine_answers_in_time_and_solves_what_it_can(seconds: float) -
 
 @pytest.mark.verify
 def test_candidates_with_noisy_answers_are_all_tried_equally_often() -> None:
-    """The best of noisy answers looks good: who was left out early would look bad for ever."""
+    """The best of noisy values looks good: a candidate dropped early would never catch up."""
     machine = machine_of_game("connect_four", "propnet")
     looks = count()
 
     def clock() -> float:
         return machine.states_visited / 1e6 + 1e-5 * next(looks)
 
-    decision = made(machine, "first").choose(Deadline(clock() + 3.0, clock))
+    decision = player_of(machine, "first").choose(Deadline(clock() + 3.0, clock))
     assert len({value.visits for value in decision.values}) == 1
     assert decision.values[0].visits > 8
 
@@ -268,7 +268,7 @@ def test_candidates_with_noisy_answers_are_all_tried_equally_often() -> None:
 @pytest.mark.verify
 def test_a_solved_game_is_not_thought_about_until_the_deadline() -> None:
     machine = machine_of_game("kuhn_poker", "propnet")
-    player = made(machine, "player1")
+    player = player_of(machine, "player1")
     player.observe("noop", ("(dealt queen)",))
     player.choose(Deadline(time.monotonic() + 0.3, time.monotonic))
     deadline = Deadline(time.monotonic() + 5.0, time.monotonic)
@@ -296,14 +296,14 @@ def test_reports_are_made_while_it_thinks() -> None:
 @pytest.mark.parametrize(("game", "role"), [("kuhn_poker", "player2"), ("exploding_bomb", "agent")])
 def test_whole_matches_are_played(game: str, role: str) -> None:
     command = ("play", game, "--player", f"{role}=pimc:steps=3000", "--matches", "2", "--json")
-    result = CliRunner(catch_exceptions=False).invoke(match_runner, command)
-    found = json.loads(result.stdout)
-    assert [match["errors"] for match in found["matches"]] == [[], []]
+    outcome = CliRunner(catch_exceptions=False).invoke(match_runner, command)
+    report = json.loads(outcome.stdout)
+    assert [match["errors"] for match in report["matches"]] == [[], []]
 
 
 def test_values_of_commands_are_those_of_the_player() -> None:
-    found = json_of("evaluate", "spy_vs_spy", "--role", "spy1", "--player", "pimc")
-    assert {entry["move"]: entry["value"] for entry in found["moves"]} == {
+    report = json_of("evaluate", "spy_vs_spy", "--role", "spy1", "--player", "pimc")
+    assert {entry["move"]: entry["value"] for entry in report["moves"]} == {
         "(arm red tell)": 20,
         "(arm blue tell)": 20,
         "(arm red hide)": 0,
@@ -311,6 +311,6 @@ def test_values_of_commands_are_those_of_the_player() -> None:
     }
 
 
-def test_the_commands_tell_how_far_it_is_from_optimal_play() -> None:
-    found = json_of("exploit", "kuhn_poker", "--player", "pimc", "--samples", "3")
-    assert found["nash_conv"] > 2
+def test_exploit_measures_its_distance_from_optimal_play() -> None:
+    report = json_of("exploit", "kuhn_poker", "--player", "pimc", "--samples", "3")
+    assert report["nash_conv"] > 2

@@ -1,4 +1,4 @@
-"""Players: evidence, clocks, and what they do when something goes wrong."""
+"""Players: evidence, clocks, and decisions after errors."""
 
 from __future__ import annotations
 
@@ -59,12 +59,16 @@ WIDE = (
 
 
 def player(spec: str, machine: Machine, role: int = 0, seed: int = 0) -> BeliefPlayer:
-    made = make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
-    assert isinstance(made, BeliefPlayer)
-    return made
+    belief_player = make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
+    assert isinstance(belief_player, BeliefPlayer)
+    return belief_player
 
 
-def test_simulated_self_knows_no_more_than_the_player_was_told() -> None:
+def fail(*args: object, **kwargs: object) -> object:
+    raise ReasonerLimitError("inferences", 1, "a test")
+
+
+def test_simulated_self_knows_no_more_than_the_player() -> None:
     machine = machine_of_rules(HIDDEN_BIT)
     thinker = player("hyperplay2:n=8", machine)
     thinker.observe("wait", None)
@@ -77,7 +81,7 @@ def test_simulated_self_knows_no_more_than_the_player_was_told() -> None:
     assert value == pytest.approx(50, abs=4 * stderr + 1)
 
 
-def test_a_told_simulated_self_uses_what_it_was_told() -> None:
+def test_simulated_self_uses_the_percepts_of_the_player() -> None:
     thinker = player("hyperplay2:n=8", machine_of_rules(HIDDEN_BIT))
     thinker.observe("wait", ["(told 1)"])
     assert thinker.choose(value_forced=True).values[0].value == 100
@@ -92,10 +96,6 @@ def test_submitted_move_in_another_spelling_is_not_a_refusal() -> None:
 def test_a_failed_observation_does_not_lose_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     thinker = player("hyperplay:n=2", machine_of_game("exploding_bomb"))
     advance = thinker.tracker.belief.advance
-
-    def fail(*args: object, **kwargs: object) -> object:
-        raise ReasonerLimitError("inferences", 1, "a test")
-
     monkeypatch.setattr(thinker.tracker.belief, "advance", fail)
     thinker.observe("noop", [])
     assert thinker.choose().fault is not None
@@ -110,7 +110,7 @@ def test_a_failed_observation_does_not_lose_its_turn(monkeypatch: pytest.MonkeyP
 def test_forgetting_paths_changes_nothing(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     turns = [("(mark 2 2)", []), ("noop", ["your_move"]), ("(mark 1 1)", []), ("noop", [])]
-    found = []
+    runs = []
     for min_nodes in (0, 1 << 60):
         monkeypatch.setattr("ggp.players.parts.tracker.MIN_NODES", min_nodes)
         thinker = player(spec, machine, seed=2)
@@ -118,10 +118,10 @@ def test_forgetting_paths_changes_nothing(spec: str, monkeypatch: pytest.MonkeyP
         for move, percepts in turns:
             thinker.observe(move, percepts)
             decisions.append(thinker.choose(value_forced=True))
-        found.append(([d.values for d in decisions], len(thinker.tracker.tree)))
+        runs.append(([d.values for d in decisions], len(thinker.tracker.tree)))
         assert all(d.fault is None for d in decisions)
-    assert found[0][0] == found[1][0]
-    assert found[0][1] <= found[1][1] - (100 if spec.startswith("hyperplay2") else 0)
+    assert runs[0][0] == runs[1][0]
+    assert runs[0][1] <= runs[1][1] - (100 if spec.startswith("hyperplay2") else 0)
 
 
 @pytest.mark.parametrize("spec", ["hyperplay", "hyperplay2"])
@@ -180,9 +180,9 @@ def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
     ],
 )
 def test_spec_gives_the_budgets_of_the_definitions(text: str, particles: int, trials: int) -> None:
-    made = player(text, machine_of_game("monty_hall"), 0)
-    assert isinstance(made, SearchPlayer)
-    assert (made.capacity, made.trials) == (particles, trials)
+    search_player = player(text, machine_of_game("monty_hall"), 0)
+    assert isinstance(search_player, SearchPlayer)
+    assert (search_player.capacity, search_player.trials) == (particles, trials)
 
 
 def test_ties_are_broken_promptly_unless_the_spec_says_otherwise() -> None:
@@ -216,17 +216,17 @@ def test_prompt_players_win_now_and_lose_late(
     machine = machine_of_rules(NOW_OR_LATER + f"(goal us {goal})")
 
     def moves(ties: str, seeds: int) -> set[str]:
-        found = set()
+        choices = set()
         for seed in range(seeds):
             deadline = None if looks is None else Deadline(looks, Looks(1.0))
-            found.add(player(f"{name}:n=2{ties}", machine, seed=seed).choose(deadline).move)
-        return found
+            choices.add(player(f"{name}:n=2{ties}", machine, seed=seed).choose(deadline).move)
+        return choices
 
     assert moves(",ties=prompt", 5) == moves("", 5) == {prompt}
     assert moves(",ties=random", 20) == {"now", "later"}
 
 
-def test_an_error_that_a_single_trial_cannot_tell_is_none() -> None:
+def test_a_single_trial_has_no_standard_error() -> None:
     machine = machine_of_game("exploding_bomb")
     values = player("hyperplay:particles=1,playouts=1", machine).choose(value_forced=True).values
     assert [(v.visits, v.stderr) for v in values] == [(1, None)] * len(values)
@@ -261,10 +261,11 @@ def test_bad_spec_is_explained(text: str, message: str) -> None:
 
 
 def test_a_player_without_particles_finds_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own bag is lost; one of states only, and many more, is made."""
+    """Its own bag is lost; it draws a larger one of states without paths."""
     machine = machine_of_game("kriegspiel_king_rook", "propnet")
     thinker = player("hyperplay2:n=2", machine, role_index(machine, "black"))
-    monkeypatch.setattr(thinker.tracker, "_advance", lambda *_: None)
+    monkeypatch.setattr(thinker.tracker.belief, "advance", fail)
+    monkeypatch.setattr(thinker.tracker.belief, "at", fail)
     for move, percepts in [
         ("noop", ("(placed 4 4)",)),
         *[("noop", ("your_move",)), ("(king 3 4)", ())],
@@ -286,7 +287,7 @@ def test_a_player_without_particles_finds_others(monkeypatch: pytest.MonkeyPatch
 # ---------------------------------------------------------------- probabilities
 
 
-def test_random_tells_how_likely_its_moves_are() -> None:
+def test_random_reports_the_probabilities_of_its_moves() -> None:
     machine = machine_of_rules(HIDDEN_BIT)
     seer = player("random", machine)
     seer.observe("wait", None)
@@ -295,7 +296,7 @@ def test_random_tells_how_likely_its_moves_are() -> None:
     assert seer.choose().probabilities == {"(guess 0)": 0.5, "(guess 1)": 0.5}
 
 
-def test_moves_that_may_be_illegal_are_as_likely_as_the_states_say() -> None:
+def test_doubtful_moves_are_as_likely_as_the_states_that_allow_them() -> None:
     rules = HIDDEN_BIT.replace(
         "(<= (legal seer (guess ?b)) (bit ?b) (true (at 2)))",
         "(<= (legal seer (guess ?b)) (bit ?b) (true (at 2)))"
@@ -304,11 +305,11 @@ def test_moves_that_may_be_illegal_are_as_likely_as_the_states_say() -> None:
     seer = player("random:risk=play", machine_of_rules(rules))
     seer.observe("wait", None)
     seer.observe("wait", ())
-    told = seer.choose().probabilities
-    assert told == pytest.approx({"(guess 0)": 5 / 12, "(guess 1)": 5 / 12, "pass": 1 / 6})
+    chances = seer.choose().probabilities
+    assert chances == pytest.approx({"(guess 0)": 5 / 12, "(guess 1)": 5 / 12, "pass": 1 / 6})
 
 
-def test_players_that_do_not_mix_tell_no_probabilities() -> None:
+def test_players_that_do_not_mix_report_no_probabilities() -> None:
     machine = machine_of_game("kuhn_poker")
     first = player("hyperplay:n=2", machine)
     first.observe("noop", ["(dealt queen)"])
@@ -318,10 +319,10 @@ def test_players_that_do_not_mix_tell_no_probabilities() -> None:
 def test_random_gives_up_soon_where_no_board_can_be_drawn() -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     random = player("random:boards=kriegspiel", machine)
-    before = machine.states_visited
+    visited = machine.states_visited
     random.observe("(move b 1 a 3)", ["(captured e 5)"])  # it went elsewhere
     assert random.choose().fault is not None
-    assert machine.states_visited - before < 50_000
+    assert machine.states_visited - visited < 50_000
 
 
 @pytest.mark.verify

@@ -173,7 +173,7 @@ def test_auto_plays_a_line_to_the_end_without_more_search(backend: str) -> None:
     machine = puzzle(LATE, backend)
     player = make_player(parse_spec("auto"), machine, 0, np.random.default_rng(0))
     assert isinstance(player, Auto)
-    assert isinstance(player._player, Puzzle)
+    assert isinstance(player.player, Puzzle)
     state, visited = machine.initial(1), []
     while not machine.terminal(state)[0]:
         decision = player.choose()

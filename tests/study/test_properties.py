@@ -171,7 +171,7 @@ def test_the_remaining_share_of_a_set_agrees_with_enumeration(
     sets = KnownSets(machine, tree, 1000)
     decisions = decisions_of(number, turns)
     pairs = decisions.take(np.flatnonzero((decisions.before >= 0) & (decisions.turns <= last)))
-    pairs = pairs.some(5, np.random.default_rng(0))
+    pairs = pairs.sample(5, np.random.default_rng(0))
     assert len(pairs)
     shares, sizes = shares_left(sets, number, pairs)
     for row in range(len(pairs)):

@@ -101,8 +101,8 @@ class ExactSets:
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
         self._reserve(len(numbers))
-        kept = np.flatnonzero(numbers >= 0)
-        self._too_large = self._too_large[kept]
+        surviving = np.flatnonzero(numbers >= 0)
+        self._too_large = self._too_large[surviving]
         self._table.renumber(numbers)
 
     def extend_bags(self, bags: Bags, nodes: IntArray) -> None:

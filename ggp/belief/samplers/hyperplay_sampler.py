@@ -151,7 +151,7 @@ class HyperPlaySampler(Setting):
         for finder in self._finders:
             finder.learn(path, bags.sets)
 
-    def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
+    def enlarge(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
         """One bag of up to `room` entries, pooled with a new sample of its path.
 
         Args:
@@ -164,6 +164,8 @@ class HyperPlaySampler(Setting):
         sets = finder.add_sample(bags.select(np.zeros(1, dtype=np.int64)), size, rng)
         return bags if sets is None else Bags(bags.role, bags.paths, np.zeros(1, np.int64), sets)
 
+    grown = enlarge  # the name until 0.2; to be removed a release later
+
     def _adding(self, paths: IntArray) -> Finder | None:
         """The first finder that adds samples to the bags of these paths now; None for none."""
         # Solving comes first if it helps now.
@@ -171,7 +173,7 @@ class HyperPlaySampler(Setting):
         return next((finder for finder in finders if finder.adds(paths)), None)
 
     def would_solve(self, bags: Bags) -> bool:
-        """Whether `grown` would now solve for paths of this bag instead of sampling."""
+        """Whether `enlarge` would now solve for paths of this bag instead of sampling."""
         return self._solving is not None and not bags.exact[0] and self._solving.adds(bags.paths)
 
     def quality(self, bags: Bags) -> Quality:

@@ -70,7 +70,7 @@ class ObservationSampler(Setting, ABC):
         return self.at(paths, bags.role, rng)
 
     @abstractmethod
-    def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
+    def enlarge(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
         """One bag with the new boards of another sample of `size`, if any."""
 
     @abstractmethod
@@ -89,7 +89,7 @@ class ObservationSampler(Setting, ABC):
 class HistorySampler(ObservationSampler):
     """Boards at the ends of random histories, sampled from scratch for every bag."""
 
-    def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
+    def enlarge(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
         if self.tree.depth(int(bags.paths[0])) == 0:
             return bags
         sample = self._new_boards(bags.role, int(bags.paths[0]), size, rng)

@@ -396,7 +396,7 @@ def sampled(
     """
     logs = witnesses.log_priors.sum(axis=1) + bag.log_weights[witnesses.starts]
     first = _distinct(witnesses)
-    paths = witnesses.take(first[_drawn(logs[first], count, rng)])
+    paths = witnesses.take(first[_systematic_sample(logs[first], count, rng)])
     for _ in range(CHAIN_STEPS):
         if stop():
             break
@@ -404,7 +404,7 @@ def sampled(
     return paths
 
 
-def _drawn(logs: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
+def _systematic_sample(logs: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
     """`[count]` indices, a systematic sample by weight."""
     weights = np.exp(logs - logs.max())
     upto = np.cumsum(weights / weights.sum())
@@ -445,7 +445,7 @@ attempts, each after as many steps, at a turn with which none agrees, if it cann
 
 def _beginning(machine: Machine, bag: Segments, count: int, rng: np.random.Generator) -> Paths:
     """Paths without turns from states of a bag, drawn by weight."""
-    starts = _drawn(bag.log_weights, count, rng)
+    starts = _systematic_sample(bag.log_weights, count, rng)
     nothing = np.zeros((count, 0))
     moves = np.zeros((count, 0, len(machine.roles)), dtype=np.int64)
     return Paths(starts, moves, (bag.states.take(starts),), nothing, nothing)
@@ -467,7 +467,7 @@ def _longer(
     turn = len(path.turns) - 1
     any_move = np.full((len(paths), len(path.machine.roles)), UNKNOWN)
     tries: list[TriedTurn] = []
-    while len(tries) < LENGTHENED and sum(len(tried.lanes) for tried in tries) < count:
+    while len(tries) < LENGTHENED and sum(len(attempt.lanes) for attempt in tries) < count:
         tries.append(try_turn(path, turn, paths.ends, any_move, rng))
         if stop():
             break
@@ -477,8 +477,9 @@ def _longer(
     if not len(lanes):
         return paths.take(lanes)
     # A turn was drawn evenly among its completions: its weight is its prior times their number.
-    rows = _drawn(priors + counts, count, rng)
-    old, ends = paths.take(lanes[rows]), path.machine.concatenate([tried.states for tried in tries])
+    rows = _systematic_sample(priors + counts, count, rng)
+    old = paths.take(lanes[rows])
+    ends = path.machine.concatenate([attempt.states for attempt in tries])
     return Paths(
         old.starts,
         np.concatenate([old.moves, moves[rows, None]], axis=1),
@@ -554,8 +555,8 @@ class Solving(Finder):
         bags = bags if followed is None else replace(bags, sets=followed)
         # Only larger bags of earlier turns contain states that this bag has lost.
         *earlier, last = self._starts(int(bags.paths[0]))
-        least = RICHER * len(bags.sets.states) if self._followed is None else 0
-        rich = [start for start in earlier if start.bag.counts[0] >= least]
+        min_count = RICHER * len(bags.sets.states) if self._followed is None else 0
+        rich = [start for start in earlier if start.bag.counts[0] >= min_count]
         size_limit = min(self._setting.most_entries, MAX_ADDED)
         solved = self._solve(bags, [*rich, last], size_limit, rng)
         if solved is None or not len(solved.states):
@@ -584,8 +585,8 @@ class Solving(Finder):
         is_retried = len(followed.turns) in (self._lost_at, len(turns))
         steps = MOVED if is_retried else 0
         while True:
-            known = followed.turns[followed.first :]
-            part = IncompletePath(setting.machine, bags.role, known, setting.model)
+            followed_turns = followed.turns[followed.first :]
+            part = IncompletePath(setting.machine, bags.role, followed_turns, setting.model)
             paths = followed.paths
             for _ in range(steps):
                 paths = step_chains(part, paths, followed.bag, rng, stop)
@@ -640,8 +641,9 @@ class Solving(Finder):
             self.solved_path = path
         solution, self._solver.solution = self._solver.solution, None
         if solution is not None and self._followed is not None:
-            few = np.linspace(0, len(solution.paths) - 1, FOLLOWED).astype(np.int64)
-            self._followed, self._lost_at = replace(solution, paths=solution.paths.take(few)), -1
+            indices = np.linspace(0, len(solution.paths) - 1, FOLLOWED).astype(np.int64)
+            self._followed = replace(solution, paths=solution.paths.take(indices))
+            self._lost_at = -1
         return solved
 
     def _starts(self, path: int) -> list[WindowStart]:

@@ -295,11 +295,13 @@ def share_completions(
     Returns:
         the completions, and `[D]` the number of completions tried.
     """
-    own, num_drawn = draw_completions(turn, lanes, num_draws, num_draws, rng, polling, shuffle=True)
+    unshared, num_drawn = draw_completions(
+        turn, lanes, num_draws, num_draws, rng, polling, shuffle=True
+    )
     mover = int(np.argmax([len(moves.values) for moves in turn.options.moves]))
-    moves = np.unique(own.joint_moves[:, mover])
+    moves = np.unique(unshared.joint_moves[:, mover])
     if not len(moves):
-        return own, num_drawn
+        return unshared, num_drawn
     shared = replace(turn, options=turn.options.limited(mover, moves))
     # As many moves, drawn at random, as may be tried with the effort of the draws.
     affordable = num_drawn.sum() / shared.options.counts[lanes].sum()
@@ -310,17 +312,17 @@ def share_completions(
         shared = replace(turn, options=turn.options.limited(mover, moves))
     every, num_tried = list_completions(shared, lanes, polling)
     if num_tried.sum() < shared.options.counts[lanes].sum():
-        return own, num_drawn + num_tried  # cut short
+        return unshared, num_drawn + num_tried  # cut short
     move_of = np.searchsorted(moves, every.joint_moves[:, mover])
     first, pair = first_seen_columns([every.lanes, move_of])
-    drawn = np.zeros(len(turn.options.counts))
-    drawn[lanes] = num_drawn
+    draws_of_lane = np.zeros(len(turn.options.counts))
+    draws_of_lane[lanes] = num_drawn
     owners, missed = every.lanes[first], np.ones(len(first))
     # Without replacement: the probability that none of a lane's matches with a move is drawn.
     times = np.bincount(pair)
     for num in range(int(times.max(initial=0))):
-        left = np.maximum(turn.options.counts[owners] - num, 1)
-        missed *= np.where(num < times, np.maximum(1 - drawn[owners] / left, 0), 1)
+        num_left = np.maximum(turn.options.counts[owners] - num, 1)
+        missed *= np.where(num < times, np.maximum(1 - draws_of_lane[owners] / num_left, 0), 1)
     never = np.ones(len(moves))
     np.multiply.at(never, move_of[first], missed)
     stands_for = 1 / (share * (1 - never[move_of]))

@@ -58,7 +58,7 @@ class Pool(ObservationSampler):
 
     All boards of the pool have the same weight, as in the paper: the likelihood of the opponents'
     moves does not matter. A pool that has lost all its boards stays empty, except for boards that
-    `grown` finds.
+    `enlarge` finds.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Pool(ObservationSampler):
         self._pools = pools
         return super().at(paths, bags.role, rng)
 
-    def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
+    def enlarge(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
         """One bag, with the board of a history from depth-first search, if it is new."""
         role, path = bags.role, int(bags.paths[0])
         if self.tree.depth(path) == 0:

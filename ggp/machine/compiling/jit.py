@@ -81,7 +81,7 @@ class Kernel(Generic[_P, _R]):
         code: Callable[_P, _R] = dispatcher.compile(tuple(map(dispatcher.typeof_pyval, args)))
         return code
 
-    def alike(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    def unchecked(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Call the kernel without checks of types (see `code_for`).
 
         All calls with the same functions among their arguments must have the same types.

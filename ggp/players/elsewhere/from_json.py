@@ -34,7 +34,7 @@ _LARGEST = int(sys.float_info.max)
 
 def read(
     kind: type[_T],
-    data: object,
+    json_value: object,
     path: str,
     raises: Callable[[str], Exception],
     may_lack: Collection[str] = (),
@@ -45,13 +45,13 @@ def read(
     length and mappings from strings; `None` and unions of these.
 
     Args:
-        data: should be an object with all fields; other keys are ignored.
+        json_value: should be an object with all fields; other keys are ignored.
         path: path of the object in the file, for messages; empty for a whole file.
         raises: makes an error from a message.
         may_lack: fields, also of dataclasses inside it, that get their default if they are
             missing.
     """
-    return _Reader(raises, may_lack).build(kind, data, path)
+    return _Reader(raises, may_lack).build(kind, json_value, path)
 
 
 @cache
@@ -65,62 +65,66 @@ class _Reader:
     def __init__(self, raises: Callable[[str], Exception], may_lack: Collection[str]) -> None:
         self._raises, self._may_lack = raises, may_lack
 
-    def build(self, kind: type[_T], data: object, path: str) -> _T:
-        if not isinstance(data, dict):
+    def build(self, kind: type[_T], json_value: object, path: str) -> _T:
+        if not isinstance(json_value, dict):
             raise self._raises(f"{path or 'the file'} must be an object")
         values = {}
         for name, field_kind in _types_of(cast(Any, kind)).items():
             field_path = f"{path}.{name}" if path else name
-            if name in data:
-                values[name] = self._value(field_kind, data[name], field_path)
+            if name in json_value:
+                values[name] = self._value(field_kind, json_value[name], field_path)
             elif name not in self._may_lack:
                 raise self._raises(f"field {field_path} is missing")
         return kind(**values)
 
-    def _value(self, kind: Any, data: Any, path: str) -> Any:
+    def _value(self, kind: Any, json_value: Any, path: str) -> Any:
         if kind in _PLAIN:
-            return self._plain(kind, data, path)
+            return self._plain(kind, json_value, path)
         if isinstance(kind, type) and is_dataclass(kind):
-            return self.build(kind, data, path)
+            return self.build(kind, json_value, path)
         if isinstance(kind, type) and issubclass(kind, StrEnum):
-            if data not in tuple(kind):
+            if json_value not in tuple(kind):
                 raise self._raises(f"field {path} must be one of {', '.join(kind)}")
-            return kind(data)
+            return kind(json_value)
         origin, inner = get_origin(kind), get_args(kind)
         if origin in (Union, types.UnionType):
-            return self._union(inner, data, path)
+            return self._union(inner, json_value, path)
         if origin is tuple:
-            if not isinstance(data, list | tuple):
+            if not isinstance(json_value, list | tuple):
                 raise self._raises(f"field {path} must be a list")
             return tuple(
-                self._value(inner[0], entry, f"{path}[{i}]") for i, entry in enumerate(data)
+                self._value(inner[0], entry, f"{path}[{i}]") for i, entry in enumerate(json_value)
             )
-        if not isinstance(data, dict):
+        if not isinstance(json_value, dict):
             raise self._raises(f"field {path} must be an object")
-        return {key: self._value(inner[1], entry, f"{path}.{key}") for key, entry in data.items()}
+        return {
+            key: self._value(inner[1], entry, f"{path}.{key}") for key, entry in json_value.items()
+        }
 
-    def _plain(self, kind: type, data: Any, path: str) -> Any:
-        if not _is_plain(kind, data):
+    def _plain(self, kind: type, json_value: Any, path: str) -> Any:
+        if not _is_plain(kind, json_value):
             raise self._raises(f"field {path} must be {_PLAIN[kind][1]}")
-        return data
+        return json_value
 
-    def _union(self, kinds: tuple[Any, ...], data: Any, path: str) -> Any:
-        if data is None and types.NoneType in kinds:
+    def _union(self, kinds: tuple[Any, ...], json_value: Any, path: str) -> Any:
+        if json_value is None and types.NoneType in kinds:
             return None
         kinds_but_none = [kind for kind in kinds if kind is not types.NoneType]
         if len(kinds_but_none) == 1:
-            return self._value(kinds_but_none[0], data, path)
-        if not any(_is_plain(kind, data) for kind in kinds_but_none):
+            return self._value(kinds_but_none[0], json_value, path)
+        if not any(_is_plain(kind, json_value) for kind in kinds_but_none):
             called = ", ".join(_PLAIN[kind][1] for kind in kinds_but_none)
             raise self._raises(f"field {path} must be {called} or null")
-        return data
+        return json_value
 
 
-def _is_plain(kind: type, data: Any) -> bool:
+def _is_plain(kind: type, json_value: Any) -> bool:
     """Whether a value has this type of `_PLAIN`; integers in JSON may be too long for floats."""
-    if kind is float and isinstance(data, int):
-        return not isinstance(data, bool) and abs(data) <= _LARGEST
-    return isinstance(data, _PLAIN[kind][0]) and (kind is bool or not isinstance(data, bool))
+    if kind is float and isinstance(json_value, int):
+        return not isinstance(json_value, bool) and abs(json_value) <= _LARGEST
+    return isinstance(json_value, _PLAIN[kind][0]) and (
+        kind is bool or not isinstance(json_value, bool)
+    )
 
 
 # ------------------------------------------------------------------------
@@ -144,6 +148,8 @@ def decision_json(decision: Decision) -> dict[str, Any]:
     return {**asdict(decision), "values": [asdict(value) for value in values]}
 
 
-def decision_from_json(data: object, path: str, raises: Callable[[str], Exception]) -> Decision:
+def decision_from_json(
+    json_value: object, path: str, raises: Callable[[str], Exception]
+) -> Decision:
     """A decision from JSON values; see `ggp.players.elsewhere.from_json.read` for errors."""
-    return read(Decision, data, path, raises, LATER_FIELDS)
+    return read(Decision, json_value, path, raises, LATER_FIELDS)

@@ -63,9 +63,9 @@ def drawn_pieces_of(name: str) -> DrawnPieces | None:
     if name == NONE:
         return None
     path = find_companion(name, ".toml")
-    data = read_toml(path)
+    table = read_toml(path)
     try:
-        return _terms(data)
+        return _terms(table)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise ConfigError(
             f"{path} does not say how boards are drawn: it needs fluent, pieces, and a table "
@@ -86,15 +86,15 @@ def board_maker_of(name: str, machine: Machine) -> BoardMaker | None:
     return BoardMaker(machine, terms, values.attacked if isinstance(values, KnowsAttacks) else None)
 
 
-def _terms(data: Mapping[str, Any]) -> DrawnPieces:
-    boards, pieces = data["boards"], data["pieces"]
+def _terms(table: Mapping[str, Any]) -> DrawnPieces:
+    boards, pieces = table["boards"], table["pieces"]
     if unknown := set(boards) - _KEYS:
         raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
     for name in (*boards.get("inner", ()), *boards.get("promotions", ())):
         if name not in pieces:
             raise ValueError(f"there is no piece {name}")
     return DrawnPieces(
-        relation=relation_of(data),
+        relation=relation_of(table),
         pieces=frozenset(pieces),
         kings=frozenset(name for name, piece in pieces.items() if piece.get("king")),
         inner=frozenset(boards.get("inner", ())),
@@ -106,12 +106,12 @@ def _terms(data: Mapping[str, Any]) -> DrawnPieces:
     )
 
 
-def relation_of(data: Mapping[str, Any]) -> BoardRelation:
+def relation_of(table: Mapping[str, Any]) -> BoardRelation:
     """The form of the fluents of a board, as declared in such a file.
 
     Raises:
         KeyError, ValueError, TypeError, AttributeError: it is not declared.
     """
-    words = data["fluent"].strip("()").split()
+    words = table["fluent"].strip("()").split()
     file, rank, role, piece = (words.index(variable) for variable in _VARIABLES)
     return BoardRelation(words[0], (file, rank, role, piece))

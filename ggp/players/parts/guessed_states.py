@@ -70,7 +70,7 @@ class GuessedStates:
         """Moves that are legal in most of the states; none if there are no states."""
         machine, states, role = self._machine, self.states, self._role
         if isinstance(machine, Prover):
-            moves = np.setdiff1d(self._drawn(states, role), [UNKNOWN])
+            moves = np.setdiff1d(self._random_moves(states, role), [UNKNOWN])
             legal_in = (are_legal(machine, states, role, move) for move in moves.tolist())
             counts = np.array([lanes.sum() for lanes in legal_in])
         else:
@@ -82,7 +82,7 @@ class GuessedStates:
     def _successors(self, states: States, move: int, percepts: int, refused: int) -> list[States]:
         """Successors by rank: of a state without our move, with it, and with our percepts too."""
         machine, role = self._machine, self._role
-        joint = np.stack([self._drawn(states, r) for r in range(len(machine.roles))], axis=1)
+        joint = np.stack([self._random_moves(states, r) for r in range(len(machine.roles))], axis=1)
         is_ours = np.full(len(states), True)
         if move != UNKNOWN:
             is_ours = are_legal(machine, states, role, move)
@@ -96,17 +96,17 @@ class GuessedStates:
         rank[machine.terminal(stepped.states)] = UNKNOWN
         return [stepped.states.take(np.flatnonzero(rank == number)) for number in range(3)]
 
-    def _drawn(self, states: States, role: int) -> IntArray:
+    def _random_moves(self, states: States, role: int) -> IntArray:
         """`[L]` a random legal move in each state; `UNKNOWN` where there is none."""
         if not isinstance(self._machine, Prover):
             return random_moves(self._machine, states, role, self._rng)
-        drawn = np.full(len(states), UNKNOWN)
+        moves_drawn = np.full(len(states), UNKNOWN)
         for lane in range(len(states)):
             state = states.take(np.array([lane]))
             moves = self._machine.some_legal(state, role, ENOUGH_MOVES)
             if len(moves):
-                drawn[lane] = self._rng.choice(moves)
-        return drawn
+                moves_drawn[lane] = self._rng.choice(moves)
+        return moves_drawn
 
 
 def are_legal(machine: Machine, states: States, role: int, move: int) -> BoolArray:

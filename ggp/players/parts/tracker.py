@@ -147,8 +147,12 @@ class Tracker:
             self.was_told_all &= turn[0] != UNKNOWN
             new_bag = self._advance(old_bag, turn)
         finally:
-            # Even after an error the turn was played: the path must include it.
+            # Even after an error the turn was played: path and guesses must include it.
             self.bag = new_bag if new_bag is not None else self._empty_bag(old_bag, turn)
+            if self.bag.depleted[0]:
+                self._turns_since.append(turn)
+            else:
+                self._know(self.bag)
             if not self._last.is_sound:
                 if self.bag.depleted[0]:
                     self._ask_last()
@@ -156,10 +160,6 @@ class Tracker:
                     self._last.learn(int(self.bag.paths[0]), self.bag.sets.take(self.bag.segment))
             if deadline is not None:
                 self._learn_growth(old_bag, deadline)
-        if self.bag.depleted[0]:
-            self._turns_since.append(turn)
-        else:
-            self._know(self.bag)
         require_particles(self.bag, self.tree, self.machine.states_visited - attempts)
 
     def resume(self, snapshot: str, key: str, turns: Sequence[ObservedTurn]) -> int:
@@ -279,7 +279,7 @@ class Tracker:
         while fruitless < MAX_FRUITLESS and self._may_grow() and not deadline.passed():
             self._begin(deadline)
             old_bag = self.bag
-            self.bag = self.belief.grown(old_bag, self._watch.slices.size, self._rng)
+            self.bag = self.belief.enlarge(old_bag, self._watch.slices.size, self._rng)
             if self._watch.is_over():
                 return
             self._watch.slices.end()
@@ -311,7 +311,7 @@ class Tracker:
         self._begin(deadline, at_risk=True)
         if not (isinstance(belief, HyperPlaySampler) and belief.would_solve(old_bag)):
             return
-        self.bag = self.belief.grown(old_bag, self._watch.slices.size, self._rng)
+        self.bag = self.belief.enlarge(old_bag, self._watch.slices.size, self._rng)
         if self.bag is old_bag:
             self._too_short_s = 2 * there_was_s
         else:

@@ -485,7 +485,7 @@ class NodeTable:
     def shares(self, paths: IntArray, moves: IntArray) -> FloatArray:
         """`[N]` shares of moves at paths in the current strategies, relative to uniform play."""
         shares = np.empty(len(paths))
-        relative_shares.alike(self.table, self.of_path[paths], moves, shares)
+        relative_shares.unchecked(self.table, self.of_path[paths], moves, shares)
         return shares
 
     def _node_of(self, path: int) -> int:

@@ -227,12 +227,12 @@ class PathsTree:
             turns[leaves] = wave.depth[leaves] + steps
             finished[:] = True
             if self.proves:
-                prove.alike(self._worlds, self.nodes.table, wave)
+                prove.unchecked(self._worlds, self.nodes.table, wave)
         finally:
             if isinstance(rule, ByRegret):
-                learn_regrets.alike(self.nodes.table, lanes.wave, rule, goals, finished)
+                learn_regrets.unchecked(self.nodes.table, lanes.wave, rule, goals, finished)
             else:
-                back_up.alike(self.nodes.table, lanes.wave, goals, turns, finished)
+                back_up.unchecked(self.nodes.table, lanes.wave, goals, turns, finished)
 
     def _rule(self) -> Rule:
         exploration, prior = self.settings.exploration, self.leaves.averages()
@@ -329,7 +329,7 @@ class Grower:
         worlds.views[first : first + len(states)] = views
         sizes = len(nodes), nodes.num_actions
         growth, chance_role = self._growth(len(states)), self._limits.chance_role
-        add_worlds.alike(worlds.table, nodes.table, successors, growth, chance_role, decider)
+        add_worlds.unchecked(worlds.table, nodes.table, successors, growth, chance_role, decider)
         self._set_model_shares(*sizes)
         worlds.states.add(states)
         return first + np.arange(len(states))
@@ -386,7 +386,7 @@ class Grower:
                 successors = Successors._make([*columns, self._chances])
         with self._paths.lent(self._num_roles * len(wave.world)) as paths:
             growth.sizes[[LISTED_MOVES, ENTERED]] = 0
-            reason = grow.alike(
+            reason = grow.unchecked(
                 CHOOSERS[type(rule)],
                 rule,
                 ask,

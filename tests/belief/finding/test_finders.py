@@ -1,4 +1,4 @@
-"""What finds particles keeps what it promises: sound, never fewer, stopped when asked.
+"""Finders keep their contract: sound particles, never fewer, and they stop when asked.
 
 And a bag that is likely to die recovers while there is time.
 """
@@ -29,31 +29,31 @@ from tests.belief.test_cuts import Stopwatch
 from tests.support.games import machine_of_rules
 from tests.support.plain.enumeration import Path
 
-THROWN, TOLD = 20, 14
+THROWN, REVEALED = 20, 14
 
 COINS = (
     "(role seer) (role random) (init (at 0)) "
-    + "".join(f"(succ {i} {i + 1}) " for i in range(THROWN + TOLD + 1))
+    + "".join(f"(succ {i} {i + 1}) " for i in range(THROWN + REVEALED + 1))
     + "".join(f"(thrown {i}) " for i in range(THROWN))
-    + "".join(f"(tells {THROWN + i} {i}) " for i in range(TOLD))
+    + "".join(f"(reveals {THROWN + i} {i}) " for i in range(REVEALED))
     + f"""
     (legal random heads) (legal random tails) (legal seer wait)
     (<= (next (at ?n)) (true (at ?m)) (succ ?m ?n))
     (<= (next (tails ?n)) (does random tails) (true (at ?n)) (thrown ?n))
     (<= (next (tails ?n)) (true (tails ?n)))
-    (<= (sees seer heads) (true (at ?t)) (tells ?t ?n) (not (true (tails ?n))))
-    (<= terminal (true (at {THROWN + TOLD + 1}))) (goal seer 50) (goal random 0)
+    (<= (sees seer heads) (true (at ?t)) (reveals ?t ?n) (not (true (tails ?n))))
+    (<= terminal (true (at {THROWN + REVEALED + 1}))) (goal seer 50) (goal random 0)
     """
 )
-"""Twenty coins are thrown, and then it is told of one after the other whether it showed heads."""
+"""Twenty coins are thrown; then percepts reveal one coin a turn, if it shows heads."""
 
-ALL_HEADS: Path = [*[("wait", ())] * THROWN, *[("wait", ("heads",))] * TOLD]
+ALL_HEADS: Path = [*[("wait", ())] * THROWN, *[("wait", ("heads",))] * REVEALED]
 
 
 def showing_tails(machine: Machine, states: States) -> set[int]:
     """The coins that show tails in some of the states."""
-    held = {fluent for fluents in machine.fluents(states) for fluent in fluents}
-    return {n for n in range(THROWN) if f"(tails {n})" in held}
+    true_fluents = {fluent for fluents in machine.fluents(states) for fluent in fluents}
+    return {n for n in range(THROWN) if f"(tails {n})" in true_fluents}
 
 
 def makers() -> dict[str, Callable[[Setting, BagHistory], Finder]]:
@@ -68,13 +68,16 @@ def makers() -> dict[str, Callable[[Setting, BagHistory], Finder]]:
         "earlier": earlier,
         "solved": lambda setting, trail: Solving(setting, ExactSets(setting, 0), trail),
         "larger": lambda setting, trail: Larger(
-            setting.machine, HyperPlaySampler(setting.machine, setting.tree, capacity=1)
+            setting.machine,
+            HyperPlaySampler(
+                setting.machine, setting.tree, capacity=1, stop=lambda: setting.stop()
+            ),
         ),
     }
 
 
-def after_coins(told: int) -> tuple[Setting, BagHistory, Bags]:
-    """A bag of 64 that was followed until so many coins were told."""
+def after_coins(num_revealed: int) -> tuple[Setting, BagHistory, Bags]:
+    """A bag of 64 that was followed until this many coins were revealed."""
     machine = machine_of_rules(COINS, "propnet")
     setting, trail = (
         Setting(machine, PathTree(machine), capacity=64, max_attempts=100_000),
@@ -82,7 +85,7 @@ def after_coins(told: int) -> tuple[Setting, BagHistory, Bags]:
     )
     rng = np.random.default_rng(0)
     path, sets = np.zeros(1, dtype=np.int64), setting.beginning(1)
-    for depth, (move, percepts) in enumerate(ALL_HEADS[: THROWN + told], start=1):
+    for depth, (move, percepts) in enumerate(ALL_HEADS[: THROWN + num_revealed], start=1):
         turn = move_array(machine, move), percept_array(machine, percepts)
         path = setting.tree.extend(path, *turn)
         sets = advance(setting, 0, sets, path, TurnLimits(64), rng).sets
@@ -95,39 +98,37 @@ def of(bags: Bags, sets: Segments) -> Bags:
 
 
 @pytest.mark.parametrize("name", makers())
-def test_what_is_found_agrees_with_the_path_and_is_never_less(name: str) -> None:
-    setting, trail, few = after_coins(4)
-    before = few.sets.counts[0]
-    assert 0 < before < 16
-    for bags in (few, of(few, setting.nothing(1))):
+def test_finders_add_only_particles_that_agree_with_the_path(name: str) -> None:
+    setting, trail, thin_bag = after_coins(4)
+    old_count = thin_bag.sets.counts[0]
+    assert 0 < old_count < 16
+    for bags in (thin_bag, of(thin_bag, setting.nothing(1))):
         finder = makers()[name](setting, trail)
         assert finder.is_sound
         if not finder.helps(bags)[0]:
             assert name in ("solved", "larger")  # which are for bags without any particle
             continue
-        found = finder.fill(bags, np.random.default_rng(1))
-        assert len(found.states) > len(bags.sets.states)
-        assert showing_tails(setting.machine, found.states) <= set(range(4, THROWN))
-        assert np.exp(found.log_weights).sum() == pytest.approx(1)
+        sets_found = finder.fill(bags, np.random.default_rng(1))
+        assert len(sets_found.states) > len(bags.sets.states)
+        assert showing_tails(setting.machine, sets_found.states) <= set(range(4, THROWN))
+        assert np.exp(sets_found.log_weights).sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("name", makers())
-def test_who_is_stopped_gives_back_what_there_is(name: str) -> None:
-    setting, trail, few = after_coins(4)
-    for bags in (few, of(few, setting.nothing(1))):
+def test_a_stopped_finder_returns_at_least_the_particles_it_got(name: str) -> None:
+    setting, trail, thin_bag = after_coins(4)
+    for bags in (thin_bag, of(thin_bag, setting.nothing(1))):
         finder = makers()[name](setting, trail)
         setting.stop = lambda: True
-        if isinstance(finder, Larger):
-            finder._belief.stop = setting.stop
         visited = setting.machine.states_visited
         if finder.helps(bags)[0]:
-            found = finder.fill(bags, np.random.default_rng(1))
-            assert len(found.states) >= len(bags.sets.states)
-        assert finder.add_sample(few, 8, np.random.default_rng(1)) is None
+            sets_found = finder.fill(bags, np.random.default_rng(1))
+            assert len(sets_found.states) >= len(bags.sets.states)
+        assert finder.add_sample(thin_bag, 8, np.random.default_rng(1)) is None
         assert setting.machine.states_visited <= visited + 256
 
 
-def test_whole_histories_are_never_fewer_and_stop_when_asked() -> None:
+def test_history_finder_never_loses_particles_and_stops_when_asked() -> None:
     turns, _ = walked(fresh("skat"), 2, 34)
     machine = fresh("skat")
     tree, rng = PathTree(machine), np.random.default_rng(0)
@@ -135,82 +136,84 @@ def test_whole_histories_are_never_fewer_and_stop_when_asked() -> None:
     histories = HistoryFinder(setting, BagHistory())
     bags = Bags(ROLE, path_of(machine, tree, turns), np.arange(1), setting.nothing(1))
     assert histories.helps(bags)[0]
-    found = histories.fill(bags, rng)
-    assert len(found.states) >= 4
-    assert not histories.helps(of(bags, found))[0]
-    more = histories.add_sample(of(bags, found), 8, rng)
-    assert more is not None
-    assert len(more.states) >= len(found.states)
+    sets_found = histories.fill(bags, rng)
+    assert len(sets_found.states) >= 4
+    assert not histories.helps(of(bags, sets_found))[0]
+    larger_sets = histories.add_sample(of(bags, sets_found), 8, rng)
+    assert larger_sets is not None
+    assert len(larger_sets.states) >= len(sets_found.states)
     setting.stop = lambda: True
-    assert histories.fill(of(bags, found), rng) is found
+    assert histories.fill(of(bags, sets_found), rng) is sets_found
 
 
 Turns = list[tuple[int, How, int, How]]
-"""Entries of a bag, and how it was made, before and after it was added to in the time left."""
+"""The size of a bag and how it was made, before and after samples are added in the time left."""
 
 
 def followed(*, solves: bool) -> tuple[Turns, int]:
-    """What becomes of a player's bag, and how often there was no particle."""
+    """The turns of a player's bag, and how often it had no particle."""
     machine = machine_of_rules(COINS, "propnet")
     belief = HyperPlaySampler(
         machine, PathTree(machine), capacity=16, exact=0, follows=True, solves=solves
     )
     tracker = Tracker(belief, machine, 0, np.random.default_rng(0), most=16)
-    clock, found, lost = Stopwatch(machine, 1e5), [], 0
+    clock, turns, num_lost = Stopwatch(machine, 1e5), [], 0
     for turn, (move, percepts) in enumerate(ALL_HEADS, start=1):
         try:
             tracker.observe(move, percepts, Submission(), Deadline(clock() + 0.1, clock))
         except BeliefDepletedError:
-            lost += 1
-        before = len(tracker.bag.sets.states), tracker.quality().how
+            num_lost += 1
+        old_size, old_how = len(tracker.bag.sets.states), tracker.quality().how
         tracker.grow(Deadline(clock() + 0.1, clock))
-        found.append((*before, len(tracker.bag.sets.states), tracker.quality().how))
-        known = range(turn - THROWN)
-        assert not showing_tails(machine, tracker.bag.sets.states) & set(known)
-    return found, lost
+        turns.append((old_size, old_how, len(tracker.bag.sets.states), tracker.quality().how))
+        revealed = range(turn - THROWN)
+        assert not showing_tails(machine, tracker.bag.sets.states) & set(revealed)
+    return turns, num_lost
 
 
 @pytest.mark.verify
 def test_a_bag_with_few_survivors_for_some_turns_recovers_before_it_dies() -> None:
-    found, lost = followed(solves=True)
-    recovered = [turn for turn in found if turn[1] is How.SAMPLED and turn[3] is How.SOLVED]
+    turns, num_lost = followed(solves=True)
+    recovered = [turn for turn in turns if turn[1] is How.SAMPLED and turn[3] is How.SOLVED]
     assert recovered
-    for before, _, after, _ in recovered:
-        assert 0 < before < 8
-        assert after > 4 * before
-    assert lost == 0
-    sampled, lost = followed(solves=False)
-    assert lost > 0
+    for old_size, _, new_size, _ in recovered:
+        assert 0 < old_size < 8
+        assert new_size > 4 * old_size
+    assert num_lost == 0
+    sampled, num_lost = followed(solves=False)
+    assert num_lost > 0
     assert all(how is How.SAMPLED for *_, how in sampled[THROWN:])
 
 
-def test_without_a_clock_nothing_is_solved_for_while_there_is_a_particle() -> None:
-    setting, trail, few = after_coins(4)
+def test_solving_needs_a_clock_while_a_particle_is_left() -> None:
+    setting, trail, thin_bag = after_coins(4)
     finder = Solving(setting, ExactSets(setting, 0), trail)
     setting.at_risk = True
-    assert not finder.adds(few.paths)
+    assert not finder.adds(thin_bag.paths)
     setting.timed = True
-    assert finder.adds(few.paths)
-    added = finder.add_sample(few, 8, np.random.default_rng(0))
+    assert finder.adds(thin_bag.paths)
+    added = finder.add_sample(thin_bag, 8, np.random.default_rng(0))
     assert added is not None
-    assert len(added.states) > 2 * len(few.sets.states)
-    assert not finder.adds(few.paths)  # once is enough
+    assert len(added.states) > 2 * len(thin_bag.sets.states)
+    assert not finder.adds(thin_bag.paths)  # once is enough
 
 
-def test_time_that_was_too_short_to_solve_in_is_not_spent_again(
+def test_solving_is_retried_only_with_twice_the_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     machine = machine_of_rules(COINS, "propnet")
     belief = HyperPlaySampler(machine, PathTree(machine), capacity=16, exact=0, solves=True)
     tracker = Tracker(belief, machine, 0, np.random.default_rng(0), most=16)
-    tried: list[bool] = []
+    for move, percepts in ALL_HEADS[:6]:  # 64 states are too many to be exact
+        tracker.observe(move, percepts, Submission(), None)
+    attempts: list[bool] = []
 
     def in_vain(bags: Bags, size: int, rng: np.random.Generator) -> Bags:
-        tried.append(belief.at_risk)
+        attempts.append(belief.at_risk)
         return bags
 
-    monkeypatch.setattr(belief, "grown", in_vain)
+    monkeypatch.setattr(belief, "enlarge", in_vain)
     monkeypatch.setattr(belief, "would_solve", lambda _: True)
     for left_s in (1.0, 1.0, 1.9, 4.0):
-        tracker._solve(Deadline(left_s, lambda: 0.0))
-    assert tried == [True, True]
+        tracker.spare_bag(Deadline(2 * left_s, lambda: 0.0))  # half of it is for solving
+    assert attempts == [True, True]

@@ -1,6 +1,6 @@
-"""Whole histories are drawn where chance deals much before it tells anything.
+"""Whole histories are redrawn where chance deals many cards before any is revealed.
 
-What is found is held against OpenSpiel itself, and its weights against sets that are enumerated.
+The histories are checked against OpenSpiel, and their weights against enumerated sets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def fresh(name: str) -> SpielMachine:
 
 
 def walked(machine: Machine, seed: int, num_turns: int) -> tuple[Turns, list[int]]:
-    """What the role did and was told in the first turns of a random match, and all actions."""
+    """The role's moves and percepts in the first turns of a random match, and all actions."""
     rng = np.random.default_rng(seed)
     state, turns, actions = machine.initial(), [], []
     for _ in range(num_turns):
@@ -52,11 +52,11 @@ def walked(machine: Machine, seed: int, num_turns: int) -> tuple[Turns, list[int
 def path_of(
     machine: Machine, tree: PathTree, turns: Turns, path: np.ndarray[Any, Any] | None = None
 ) -> np.ndarray[Any, Any]:
-    """The path of the role with these turns, which may go on from another."""
+    """The role's path with these turns, from the start or from another path."""
     path = np.array([ROLE]) if path is None else path
     for move, percepts in turns:
-        told = machine.move_id(move), machine.percept_id([canonical_term(p) for p in percepts])
-        path = tree.extend(path, *(np.array([each], dtype=np.int64) for each in told))
+        ids = machine.move_id(move), machine.percept_id([canonical_term(p) for p in percepts])
+        path = tree.extend(path, *(np.array([number], dtype=np.int64) for number in ids))
     return path
 
 
@@ -65,7 +65,7 @@ def histories(sets: Segments) -> list[tuple[int, ...]]:
     return [tuple(node.state.history()) for node in nodes.nodes]
 
 
-def drawn(machine: Machine, turns: Turns, seed: int = 0, **options: Any) -> Segments:
+def sets_of_latecomer(machine: Machine, turns: Turns, seed: int = 0, **options: Any) -> Segments:
     """The bag of a player that comes to a match late."""
     tree = PathTree(machine)
     sampler = HyperPlaySampler(machine, tree, follows=True, exact=0, **options)
@@ -77,36 +77,36 @@ def drawn(machine: Machine, turns: Turns, seed: int = 0, **options: Any) -> Segm
     ("name", "num_turns", "words"),
     [("skat", 36, "observation_string"), ("hearts", 67, "information_state_string")],
 )
-def test_bags_live_where_hands_are_told_late(name: str, num_turns: int, words: str) -> None:
-    turns, true = walked(fresh(name), 2, num_turns)
+def test_bags_survive_where_hands_are_revealed_late(name: str, num_turns: int, words: str) -> None:
+    turns, true_actions = walked(fresh(name), 2, num_turns)
     machine = fresh(name)
-    sets = drawn(machine, turns, capacity=4, keep_views=True)
-    found = histories(sets)
-    assert len(set(found)) == len(found) >= 4
+    sets = sets_of_latecomer(machine, turns, capacity=4, keep_views=True)
+    drawn_histories = histories(sets)
+    assert len(set(drawn_histories)) == len(drawn_histories) >= 4
     assert not sets.exact[0]
-    assert tuple(true) not in found  # of so many, by far
+    assert tuple(true_actions) not in drawn_histories  # one of very many
     root = machine.initial().nodes[0].state
-    for actions in found:
+    for actions in drawn_histories:
         truth, state = root.clone(), root.clone()
-        for one, other in zip(true, actions, strict=True):
-            truth.apply_action(one)
-            state.apply_action_with_legality_check(other)
+        for true_action, action in zip(true_actions, actions, strict=True):
+            truth.apply_action(true_action)
+            state.apply_action_with_legality_check(action)
             assert getattr(state, words)(ROLE) == getattr(truth, words)(ROLE)
             assert (state.current_player() == ROLE) == (truth.current_player() == ROLE)
     assert sets.views is not None
     assert (sets.views[:, ROLE] == sets.views[0, ROLE]).all()
 
 
-def test_a_bag_is_followed_through_a_deal_and_filled_up_after_it() -> None:
+def test_a_bag_survives_a_deal_and_is_refilled_after_it() -> None:
     turns, _ = walked(fresh("skat"), 3, 40)
     machine = fresh("skat")
     tree, rng = PathTree(machine), np.random.default_rng(0)
     sampler = HyperPlaySampler(machine, tree, follows=True, exact=0, capacity=8)
     bags = sampler.start(ROLE)
     for move, percepts in turns:
-        made = np.array([machine.move_id(move)], dtype=np.int64)
-        seen = np.array([machine.percept_id(percepts)], dtype=np.int64)
-        bags = sampler.advance(bags, made, seen, rng)
+        move_ids = np.array([machine.move_id(move)], dtype=np.int64)
+        percept_ids = np.array([machine.percept_id(percepts)], dtype=np.int64)
+        bags = sampler.advance(bags, move_ids, percept_ids, rng)
         assert 4 <= bags.sets.counts[bags.segment[0]] <= 8
         assert bags.weights_of(0).sum() == pytest.approx(1)
 
@@ -135,43 +135,45 @@ def test_histories_are_drawn_by_their_prior(name: str, num_turns: int, count: in
     assert bags.exact[0]
     redraws = redraws_of(machine, tree, ROLE, int(path[0]), np.random.default_rng(0))
     rows, ends = redraws.draw(machine.initial(), count, lambda: False)
-    found = [tuple((row.max(axis=1) - 1).tolist()) for row in rows]
-    assert found == histories(one_set(ends))
-    shares = Counter(found)
-    wanted = dict(zip(histories(bags.sets), bags.weights_of(0).tolist(), strict=True))
-    assert len(wanted) > 2
-    assert shares.keys() <= wanted.keys()
-    distance = sum(abs(shares[each] / len(rows) - wanted[each]) for each in wanted) / 2
+    drawn_histories = [tuple((row.max(axis=1) - 1).tolist()) for row in rows]
+    assert drawn_histories == histories(one_set(ends))
+    shares = Counter(drawn_histories)
+    posterior = dict(zip(histories(bags.sets), bags.weights_of(0).tolist(), strict=True))
+    assert len(posterior) > 2
+    assert shares.keys() <= posterior.keys()
+    distance = (
+        sum(abs(shares[history] / len(rows) - posterior[history]) for history in posterior) / 2
+    )
     assert distance < 0.15
 
 
-def test_what_is_drawn_depends_on_the_incomplete_path_only() -> None:
+def test_redraws_depend_only_on_the_incomplete_path() -> None:
     turns, actions = walked(fresh("skat"), 4, 34)
-    others = histories(drawn(fresh("skat"), turns, capacity=2))
-    found = []
-    for true in (actions, others[0]):
+    other_histories = histories(sets_of_latecomer(fresh("skat"), turns, capacity=2))
+    bags = []
+    for true_actions in (actions, other_histories[0]):
         machine = fresh("skat")  # which the referee of one match or the other has used before
         state: Any = machine.initial()
-        for action in true:
+        for action in true_actions:
             node = state.nodes[0]
             row = [0] * len(machine.roles)
             row[node.player] = action + 1
             state, percepts = machine.step(state, np.array([row]))
             for percept in percepts[0].tolist():
                 machine.percept_texts(percept)
-        found.append(histories(drawn(machine, turns, capacity=4)))
-    assert found[0] == found[1]
+        bags.append(histories(sets_of_latecomer(machine, turns, capacity=4)))
+    assert bags[0] == bags[1]
 
 
 def test_percepts_carry_words_to_players_in_the_same_process_only() -> None:
     turns, _ = walked(fresh("skat"), 1, 32)
-    (text,) = (each for each in turns[-1][1] if each != "your_move")
+    (text,) = (percept for percept in turns[-1][1] if percept != "your_move")
     assert isinstance(text, InformationState)
     assert "Hand:" in text.words
     assert canonical_term(text) is text
-    again = pickle.loads(pickle.dumps(text))
-    assert again == text
-    assert type(again) is str
+    unpickled = pickle.loads(pickle.dumps(text))
+    assert unpickled == text
+    assert type(unpickled) is str
     machine = fresh("skat")
     number = machine.percept_id([text])
     assert number is not None
@@ -182,7 +184,7 @@ def test_percepts_carry_words_to_players_in_the_same_process_only() -> None:
 @pytest.mark.parametrize(
     ("name", "num_turns", "missed"), [("skat", 34, 33), ("hearts", 58, 48), ("hearts", 68, 64)]
 )
-def test_what_a_role_was_not_told_rules_nothing_out(name: str, num_turns: int, missed: int) -> None:
+def test_missed_turns_rule_out_no_history(name: str, num_turns: int, missed: int) -> None:
     turns, _ = walked(fresh(name), 1, num_turns)
     machine = fresh(name)
     tree = PathTree(machine)

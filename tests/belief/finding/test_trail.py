@@ -1,4 +1,4 @@
-"""Bags of earlier turns: which are remembered, and what is drawn from them again."""
+"""Bags of earlier turns: which ones are remembered, and particles redrawn from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RING = f"""
 (<= terminal (true (turn {TURNS})))
 (goal random 0) (goal seer 0)
 """
-"""Something goes round, and is heard where it passes 0, and only there."""
+"""A token moves around a ring, and is heard only where it passes 0."""
 
 
 def followed(machine: Machine, path: Path, seed: int, **options: object) -> list[Bags]:
@@ -36,15 +36,15 @@ def followed(machine: Machine, path: Path, seed: int, **options: object) -> list
     bags = [belief.start(1)]
     for move, percepts in path:
         turn = move_array(machine, move), percept_array(machine, percepts)
-        before = bags[-1]
-        if before.depleted[0]:
-            bags.append(belief.at(belief.tree.extend(before.paths, *turn), 1, rng))
+        last_bag = bags[-1]
+        if last_bag.depleted[0]:
+            bags.append(belief.at(belief.tree.extend(last_bag.paths, *turn), 1, rng))
         else:
-            bags.append(belief.advance(before, *turn, rng))
+            bags.append(belief.advance(last_bag, *turn, rng))
     return bags
 
 
-def test_turns_are_remembered_the_more_sparsely_the_longer_ago() -> None:
+def test_older_turns_are_remembered_more_sparsely() -> None:
     machine = machine_of_rules(RING)
     bag = initial_segments(machine, 1, keep_views=False)
     tree, trail = PathTree(machine), BagHistory()
@@ -65,7 +65,7 @@ def test_turns_are_remembered_the_more_sparsely_the_longer_ago() -> None:
     assert [b for b, _ in trail.starts(tree, int(numbers[nodes[-1]]))] == back
 
 
-def test_what_is_drawn_again_from_earlier_bags_is_sound_and_lasts_longer() -> None:
+def test_particles_redrawn_from_earlier_bags_are_sound_and_last_longer() -> None:
     machine = machine_of_rules(RING)
     dead = {True: 0, False: 0}
     for seed in range(8):
@@ -83,16 +83,16 @@ def test_what_is_drawn_again_from_earlier_bags_is_sound_and_lasts_longer() -> No
 
 
 @pytest.mark.verify
-def test_bags_drawn_again_have_the_right_weights_on_average() -> None:
+def test_redrawn_bags_have_the_right_weights_on_average() -> None:
     """With a few particles each, the mean over many bags comes near the posterior."""
     machine = machine_of_rules(RING)
     path = random_paths(machine, TURNS - 1, 3)[1]
     whole = distribution(machine, followed(machine, path, 0, capacity=1, exact=1000)[-1])
-    found = dict.fromkeys(whole, 0.0)
+    mean_weights = dict.fromkeys(whole, 0.0)
     samples = 30
     for seed in range(samples):
         bags = followed(machine, path, seed, capacity=6, exact=0, follows=True)
         for state, weight in distribution(machine, bags[-1]).items():
-            found[state] += weight / samples
-    distance = sum(abs(found[state] - share) for state, share in whole.items()) / 2
+            mean_weights[state] += weight / samples
+    distance = sum(abs(mean_weights[state] - share) for state, share in whole.items()) / 2
     assert distance < 0.15

@@ -22,18 +22,18 @@ from tests.support.games import machine_of_game
 BOARDS = ("kriegspiel", "kriegspiel_5x5")
 
 
-def terms() -> DrawnPieces:
-    found = drawn_pieces_of("kriegspiel")
-    assert found is not None
-    return found
+def kriegspiel_pieces() -> DrawnPieces:
+    drawn_pieces = drawn_pieces_of("kriegspiel")
+    assert drawn_pieces is not None
+    return drawn_pieces
 
 
 def cells(fluents: tuple[str, ...], colour: str) -> set[str]:
-    return {each for each in fluents if each.startswith("(cell ") and f" {colour} " in each}
+    return {fluent for fluent in fluents if fluent.startswith("(cell ") and f" {colour} " in fluent}
 
 
 def pieces(fluents: tuple[str, ...], colour: str) -> Counter[str]:
-    return Counter(each.strip("()").split()[-1] for each in cells(fluents, colour))
+    return Counter(cell.strip("()").split()[-1] for cell in cells(fluents, colour))
 
 
 def random_turn(machine: Machine, state: States, rng: np.random.Generator) -> np.ndarray:
@@ -45,63 +45,65 @@ def random_state(machine: Machine, turns: int, seed: int) -> States:
     rng = np.random.default_rng(seed)
     state = machine.initial(1)
     for _ in range(turns):
-        after = machine.step(state, random_turn(machine, state, rng)).states
-        if machine.terminal(after)[0]:
+        successor = machine.step(state, random_turn(machine, state, rng)).states
+        if machine.terminal(successor)[0]:
             break
-        state = after
+        state = successor
     return state
 
 
 @pytest.mark.parametrize("game", BOARDS)
-def test_own_pieces_stay_and_as_many_of_the_others_are_drawn(game: str) -> None:
+def test_own_pieces_stay_and_as_many_opposing_pieces_are_drawn(game: str) -> None:
     machine = machine_of_game(game, "propnet")
-    maker = BoardMaker(machine, terms())
+    maker = BoardMaker(machine, kriegspiel_pieces())
     for turns in (0, 30, 90):
         state = random_state(machine, turns, seed=turns)
         (truth,) = machine.fluents(state)
         army = pieces(machine.fluents(machine.initial(1))[0], "black")
         boards = machine.fluents(maker.draw(state, 0, 50, np.random.default_rng(1)))
-        assert len(boards) > 45  # on others the game is over
+        assert len(boards) > 45  # on the others the game is over
         for board in boards:
             assert cells(board, "white") == cells(truth, "white")
             assert len(cells(board, "black")) == len(cells(truth, "black"))
             assert pieces(board, "black")["king"] == 1
             assert pieces(board, "black")["pawn"] <= army["pawn"]
-            squares = [each.split()[1:3] for each in board if each.startswith("(cell ")]
+            squares = [fluent.split()[1:3] for fluent in board if fluent.startswith("(cell ")]
             assert len(set(map(tuple, squares))) == len(squares)
-            ranks = {each.split()[2] for each in board if each.endswith(" pawn)")}
+            ranks = {fluent.split()[2] for fluent in board if fluent.endswith(" pawn)")}
             assert not ranks & {"1", "8" if game == "kriegspiel" else "5"}
             for name in ("control", "plies", "quiet"):
-                told = {each for each in truth if each.startswith(f"({name} ")}
-                assert {each for each in board if each.startswith(f"({name} ")} == told
+                true_fluents = {fluent for fluent in truth if fluent.startswith(f"({name} ")}
+                assert {
+                    fluent for fluent in board if fluent.startswith(f"({name} ")
+                } == true_fluents
         assert len(set(boards)) > 1
 
 
-def test_draws_cover_what_is_possible() -> None:
+def test_drawn_pieces_cover_all_possible_squares() -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
-    maker = BoardMaker(machine, replace(terms(), home=0.3, promoted=0.2))
+    maker = BoardMaker(machine, replace(kriegspiel_pieces(), home=0.3, promoted=0.2))
     state = random_state(machine, 60, seed=3)
     (truth,) = machine.fluents(state)
     boards = machine.fluents(maker.draw(state, 0, 4000, np.random.default_rng(0)))
-    taken = {" ".join(each.split()[1:3]) for each in cells(truth, "white")}
-    free = {f"{x} {y}" for x in "abcde" for y in range(1, 6)} - taken
+    own_squares = {" ".join(cell.split()[1:3]) for cell in cells(truth, "white")}
+    free = {f"{x} {y}" for x in "abcde" for y in range(1, 6)} - own_squares
     inner = {square for square in free if square[-1] not in "15"}
     seen = Counter(
-        (each.strip("()").split()[-1], " ".join(each.split()[1:3]))
+        (cell.strip("()").split()[-1], " ".join(cell.split()[1:3]))
         for board in boards
-        for each in cells(board, "black")
+        for cell in cells(board, "black")
     )
     for kind in ("rook", "knight", "bishop", "queen", "king"):
         assert {square for name, square in seen if name == kind} == free
     assert {square for name, square in seen if name == "pawn"} == inner
     # Two queens: a pawn has become one.
     assert any(pieces(board, "black")["queen"] == 2 for board in boards)
-    # Whoever is at home is so as often as it says, and now and then otherwise.
+    # The king is at home as often as `home` says, and sometimes by chance.
     home = seen["king", "e 5"] / len(boards)
     assert home == pytest.approx(0.3 + 0.7 / len(free), abs=0.03) if "e 5" in free else not home
 
 
-def test_no_king_is_left_to_be_taken() -> None:
+def test_no_drawn_board_leaves_a_king_to_be_captured() -> None:
     machine = machine_of_game("kriegspiel", "propnet")
     maker = board_maker_of("kriegspiel", machine)
     assert maker is not None
@@ -109,31 +111,31 @@ def test_no_king_is_left_to_be_taken() -> None:
     for turns, role in ((40, 0), (40, 1), (90, 0)):
         state = random_state(machine, turns, seed=turns)
         boards = maker.draw(state, role, 200, rng)
-        assert 20 < len(boards) < 200  # of others it is so by chance
-        (before,) = machine.fluents(state)
+        assert 20 < len(boards) < 200  # the others would leave a king to be captured
+        (truth,) = machine.fluents(state)
         for fluents in machine.fluents(boards):
             board = chess.Board(None)
-            for cell in (each.strip("()").split() for each in fluents if "(cell " in each):
+            for cell in (fluent.strip("()").split() for fluent in fluents if "(cell " in fluent):
                 square = chess.parse_square(cell[1] + cell[2])
                 kind = chess.PIECE_NAMES.index(cell[4])
                 board.set_piece_at(square, chess.Piece(kind, cell[3] == "white"))
-            board.turn = "(control white)" in before
+            board.turn = "(control white)" in truth
             assert not board.was_into_check()
 
 
-def test_what_hangs_together_with_lost_pieces_is_forgotten() -> None:
+def test_drawn_boards_drop_fluents_about_lost_pieces() -> None:
     machine = machine_of_game("kriegspiel", "propnet")
-    maker = BoardMaker(machine, terms())
+    maker = BoardMaker(machine, kriegspiel_pieces())
     states = machine.initial(1)
     for number, move in enumerate(("(move e 2 e 4)", "(move d 7 d 5)", "(move a 2 b 3)")):
         row = ["noop", "noop"]
         row[number % 2] = move
-        joint = np.array([[machine.move_id(each) for each in row]])
+        joint = np.array([[machine.move_id(term) for term in row]])
         states = machine.step(states, joint).states
-    (before,) = machine.fluents(states)
-    assert {"(passed d 6)", "(refused a 2 b 3)", "(may_castle black short)"} <= set(before)
+    (truth,) = machine.fluents(states)
+    assert {"(passed d 6)", "(refused a 2 b 3)", "(may_castle black short)"} <= set(truth)
     (board,) = machine.fluents(maker.draw(states, 0, 1, np.random.default_rng(0)))
-    assert not [each for each in board if each.startswith(("(passed", "(refused"))]
+    assert not [term for term in board if term.startswith(("(passed", "(refused"))]
     assert "(may_castle white short)" in board
     assert "(may_castle black short)" not in board
 
@@ -141,7 +143,7 @@ def test_what_hangs_together_with_lost_pieces_is_forgotten() -> None:
 @pytest.mark.parametrize("game", BOARDS)
 @pytest.mark.parametrize("role", [0, 1])
 def test_boards_agree_with_the_last_observation(game: str, role: int) -> None:
-    """Own pieces, how many the other has, check, and own tries: in a game of random moves."""
+    """Own pieces, the number of the opponent's, check, and own tries: in a game of random moves."""
     machine = machine_of_game(game, "propnet")
     tree = PathTree(machine)
     maker = board_maker_of("kriegspiel", machine)
@@ -149,7 +151,7 @@ def test_boards_agree_with_the_last_observation(game: str, role: int) -> None:
     sampler = LastObservation(machine, tree, capacity=8, maker=maker, walk=False)
     rng = np.random.default_rng(role)
     state, bag = machine.initial(1), sampler.start(role)
-    turns = found = checks = 0
+    turns = num_filled = checks = 0
     for _ in range(60):
         joint = random_turn(machine, state, rng)
         stepped = machine.step(state, joint)
@@ -161,19 +163,19 @@ def test_boards_agree_with_the_last_observation(game: str, role: int) -> None:
         turns += 1
         if bag.depleted[0]:
             continue
-        found += 1
-        checks += any("check" in each for each in machine.percept_texts(int(percepts[0])))
+        num_filled += 1
+        checks += any("check" in percept for percept in machine.percept_texts(int(percepts[0])))
         legal = set(machine.legal(state, role)[0].tolist())
-        own, other = machine.roles[role], machine.roles[1 - role]
+        colour, other_colour = machine.roles[role], machine.roles[1 - role]
         boards = bag.states_of(0)
         for lane, board in enumerate(machine.fluents(boards)):
-            assert cells(board, own) == cells(truth, own)
-            assert len(cells(board, other)) == len(cells(truth, other))
-            assert pieces(board, other)["king"] == 1
+            assert cells(board, colour) == cells(truth, colour)
+            assert len(cells(board, other_colour)) == len(cells(truth, other_colour))
+            assert pieces(board, other_colour)["king"] == 1
             assert set(machine.legal(boards, role)[lane].tolist()) == legal
         assert not bag.sound
     assert turns > 30
-    assert found > 0.95 * turns
+    assert num_filled > 0.95 * turns
     assert checks or game == "kriegspiel"
 
 
@@ -184,27 +186,27 @@ def test_refused_tries_and_the_turn_before_are_one_observation() -> None:
     sampler = LastObservation(machine, tree, capacity=30, maker=maker, walk=False)
     rng = np.random.default_rng(0)
     bag = sampler.start(0)
-    told = [
+    turns = [
         ("(move e 2 e 4)", ()),
         ("noop", ()),
         ("(move e 4 d 5)", ("refused",)),
         ("(move d 1 h 5)", ("refused",)),
     ]
-    for move, percepts in told:
+    for move, percepts in turns:
         moves = np.array([machine.move_id(move)])
         bag = sampler.advance(bag, moves, np.array([machine.percept_id(percepts)]), rng)
     boards = bag.states_of(0)
     assert len(boards) == 30
     for board in machine.fluents(boards):
         assert {"(refused e 4 d 5)", "(refused d 1 h 5)"} <= set(board)
-        if any(each.startswith("(cell d 5 ") for each in cells(board, "black")):
+        if any(cell.startswith("(cell d 5 ") for cell in cells(board, "black")):
             # Then the pawn is pinned.
             assert any(
-                each.startswith("(cell e ") and each.endswith((" rook)", " queen)"))
-                for each in cells(board, "black")
+                cell.startswith("(cell e ") and cell.endswith((" rook)", " queen)"))
+                for cell in cells(board, "black")
             )
         between = ("(cell e 2 ", "(cell f 3 ", "(cell g 4 ")
-        assert [each for each in cells(board, "black") if each.startswith(between)]
+        assert [cell for cell in cells(board, "black") if cell.startswith(between)]
 
 
 def test_a_capture_in_passing_is_possible() -> None:
@@ -214,30 +216,30 @@ def test_a_capture_in_passing_is_possible() -> None:
     sampler = LastObservation(machine, tree, capacity=8, maker=maker, walk=False)
     rng = np.random.default_rng(0)
     bag = sampler.start(0)
-    told = [
+    turns = [
         ("(move e 2 e 4)", ()),
         ("noop", ()),
         ("(move e 4 e 5)", ()),
         ("noop", ()),
         ("(move e 5 d 6)", ("(captured d 5)",)),
     ]
-    for move, percepts in told:
+    for move, percepts in turns:
         moves = np.array([machine.move_id(move)])
         bag = sampler.advance(bag, moves, np.array([machine.percept_id(percepts)]), rng)
     assert len(bag.states_of(0)) == 8
     assert all("(cell d 6 white pawn)" in board for board in machine.fluents(bag.states_of(0)))
 
 
-def made(machine: Machine, spec: str, role: int) -> BeliefPlayer:
+def player_of(machine: Machine, spec: str, role: int) -> BeliefPlayer:
     player = make_player(parse_spec(spec), machine, role, np.random.default_rng(role))
     assert isinstance(player, BeliefPlayer)
     return player
 
 
 @pytest.mark.verify
-def test_with_a_generator_los_plays_to_the_end() -> None:
+def test_los_plays_to_the_end_with_a_board_maker() -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
-    player = made(machine, "los:worlds=2,depth=1,evaluation=kriegspiel,boards=kriegspiel", 0)
+    player = player_of(machine, "los:worlds=2,depth=1,evaluation=kriegspiel,boards=kriegspiel", 0)
     rng = np.random.default_rng(3)
     state, decisions = machine.initial(1), 0
     for turn in range(1000):
@@ -257,31 +259,31 @@ def test_with_a_generator_los_plays_to_the_end() -> None:
 
 
 @pytest.mark.verify
-def test_without_a_generator_los_says_that_it_has_no_board() -> None:
+def test_los_has_no_board_without_a_board_maker() -> None:
     machine = machine_of_game("kriegspiel", "propnet")
     rng = np.random.default_rng(0)
-    state, told = machine.initial(1), []
+    state, turns = machine.initial(1), []
     for _ in range(60):
         joint = random_turn(machine, state, rng)
         stepped = machine.step(state, joint)
-        told.append((int(joint[0, 0]), int(stepped.percepts[0, 0])))
+        turns.append((int(joint[0, 0]), int(stepped.percepts[0, 0])))
         state = stepped.states
-    found = {}
-    for name, maker in (("none", None), ("drawn", BoardMaker(machine, terms()))):
+    sizes = {}
+    for name, maker in (("none", None), ("drawn", BoardMaker(machine, kriegspiel_pieces()))):
         tree = PathTree(machine)
         sampler = LastObservation(machine, tree, capacity=8, max_attempts=20_000, maker=maker)
         bag, draws = sampler.start(0), np.random.default_rng(0)
-        for number, (move, seen) in enumerate(told):
+        for number, (move, seen) in enumerate(turns):
             moves, percepts = np.array([move]), np.array([seen])
-            if maker is None and number < len(told) - 1:
+            if maker is None and number < len(turns) - 1:
                 bag = replace(bag, paths=tree.extend(bag.paths, moves, percepts))
                 continue
             bag = sampler.advance(bag, moves, percepts, draws)
-        found[name] = len(bag.sets.states)
-    assert found == {"none": 0, "drawn": 8}
+        sizes[name] = len(bag.sets.states)
+    assert sizes == {"none": 0, "drawn": 8}
 
 
-def test_what_is_wrong_with_a_generator_is_said(tmp_path: object) -> None:
+def test_errors_say_what_is_wrong_with_a_board_maker(tmp_path: object) -> None:
     machine = machine_of_game("exploding_bomb", "propnet")
     assert board_maker_of("none", machine) is None
     with pytest.raises(ConfigError, match="no fluents"):

@@ -1,4 +1,4 @@
-"""What every sampler keeps to, whoever offers it: we, our labs, or an installed package."""
+"""The contract of every sampler, whether it is ours, of a lab, or of an installed package."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def weights_of(machine: Machine, bags: Bags) -> dict[Fluents, float]:
 
 
 @kinds
-def test_bags_that_are_called_sound_are(kind: str) -> None:
+def test_sound_bags_hold_only_possible_states(kind: str) -> None:
     machine = machine_of_game("phantom_connect_four", "propnet")
     _, bags = followed(kind, machine, 0, PHANTOM)
     if bags.sound:
@@ -65,14 +65,14 @@ def test_bags_that_are_called_sound_are(kind: str) -> None:
 
 
 @kinds
-def test_what_nothing_agrees_with_has_no_boards(kind: str) -> None:
+def test_an_impossible_path_has_no_particles(kind: str) -> None:
     machine = machine_of_game("exploding_bomb", "propnet")
     _, bags = followed(kind, machine, 0, [("noop", ("red",))])
     assert bags.depleted[0]
 
 
 @kinds
-def test_what_was_not_told_constrains_nothing(kind: str) -> None:
+def test_missing_percepts_constrain_nothing(kind: str) -> None:
     machine = machine_of_game("exploding_bomb", "propnet")
     states: set[Fluents] = set()
     for seed in range(9):  # with room for a single particle it takes several
@@ -84,7 +84,7 @@ def test_what_was_not_told_constrains_nothing(kind: str) -> None:
 
 
 @kinds
-def test_views_are_what_others_have_seen(kind: str) -> None:
+def test_views_are_the_paths_of_other_roles(kind: str) -> None:
     machine = machine_of_game("spy_vs_spy", "propnet")
     sampler, bags = followed(kind, machine, 0, [("(arm red tell)", ())], views=True)
     views = bags.sets.views
@@ -98,5 +98,7 @@ def test_views_are_what_others_have_seen(kind: str) -> None:
 @kinds
 def test_same_seed_gives_the_same_boards(kind: str) -> None:
     machine = machine_of_game("phantom_connect_four", "propnet")
-    found = [weights_of(machine, followed(kind, machine, 0, PHANTOM, seed=5)[1]) for _ in range(2)]
-    assert list(found[0].items()) == list(found[1].items())
+    weights = [
+        weights_of(machine, followed(kind, machine, 0, PHANTOM, seed=5)[1]) for _ in range(2)
+    ]
+    assert list(weights[0].items()) == list(weights[1].items())

@@ -1,4 +1,4 @@
-"""Complete paths that are found by solving: sound, weighed, and proved not to be there."""
+"""Complete paths found by solving: they are sound and weighted, or proved not to exist."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.plain.enumeration import Path, posterior
 
 
 def coins(number: int) -> str:
-    """So many coins are thrown; at last it is told whether all of them showed heads."""
+    """`number` coins are thrown; the last percept says whether all of them showed heads."""
     return (
         "(role seer) (role random) (init (at 0)) "
         + "".join(f"(succ {i} {i + 1}) " for i in range(number + 2))
@@ -61,7 +61,7 @@ def heads(number: int) -> Path:
 
 
 @pytest.mark.parametrize("number", [18, 24, 60])
-def test_the_one_path_of_many_is_found(number: int) -> None:
+def test_solving_finds_the_only_possible_path(number: int) -> None:
     game = ggp.load(coins(number))
     belief = game.belief("seer", heads(number), particles=20)
     assert [state.fluents for state in belief.particles] == [(f"(at {number + 1})",)]
@@ -78,7 +78,7 @@ def test_one_path_is_enough_when_time_is_short() -> None:
     window.close()
 
 
-def test_what_cannot_be_is_proved() -> None:
+def test_solving_proves_that_no_path_agrees() -> None:
     machine = machine_of_rules(coins(60), "propnet")
     turns = turns_of(machine, heads(60))
     turns[3, 1] = turns[-1, 1]
@@ -88,7 +88,7 @@ def test_what_cannot_be_is_proved() -> None:
     assert window.is_empty
 
 
-def test_a_history_that_contradicts_the_rules_is_told_as_such() -> None:
+def test_a_history_that_contradicts_the_rules_is_reported_as_such() -> None:
     game = ggp.load(coins(60))
     history = [*heads(30)[:-1], ("wait", ("all_heads",))]
     with pytest.raises(BeliefDepletedError, match="contradicts the rules") as caught:
@@ -97,28 +97,28 @@ def test_a_history_that_contradicts_the_rules_is_told_as_such() -> None:
 
 
 @pytest.mark.verify
-def test_chains_come_to_the_posterior() -> None:
+def test_chains_converge_to_the_posterior() -> None:
     machine = machine_of_rules(UNEQUAL_PARENTS, "propnet")
     truth, turns = posterior(machine, 1, LATE_LOW), turns_of(machine, LATE_LOW)
-    rng, found = np.random.default_rng(0), Counter[tuple[str, ...]]()
+    rng, counts = np.random.default_rng(0), Counter[tuple[str, ...]]()
     for _ in range(40):
         window, budget = window_of(machine, 1, turns)
         witnesses = window.witnesses(5, budget, rng)
         assert witnesses is not None
         start = initial_segments(machine, 1, keep_views=False)
         paths = sampled(window.path, witnesses, start, 100, rng, never)
-        found.update(machine.fluents(paths.ends))
+        counts.update(machine.fluents(paths.ends))
         window.close()
-    assert found.keys() <= truth.keys()
-    total = found.total()
-    distance = sum(abs(found[state] / total - share) for state, share in truth.items()) / 2
+    assert counts.keys() <= truth.keys()
+    total = counts.total()
+    distance = sum(abs(counts[state] / total - share) for state, share in truth.items()) / 2
     independent = sum((share * (1 - share) / total) ** 0.5 for share in truth.values()) * 0.4
     assert distance < 3 * independent
 
 
 @pytest.mark.parametrize("make", [PySat, Clasp])
 @pytest.mark.parametrize("role", [0, 1])
-def test_witnesses_replay_to_what_was_seen(
+def test_witnesses_replay_to_the_percepts(
     make: Callable[[], ClauseSolver], role: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unrolling, "clause_solver", make)
@@ -127,7 +127,7 @@ def test_witnesses_replay_to_what_was_seen(
     rng = np.random.default_rng(role)
     state, turns = machine.initial(1), []
     for _ in range(5):
-        row = [random_moves(machine, state, each, rng)[0] for each in range(2)]
+        row = [random_moves(machine, state, mover, rng)[0] for mover in range(2)]
         state, percepts = machine.step(state, np.array([row]))
         assert not machine.terminal(state)[0]
         turns.append([row[role], int(percepts[0, role]), UNKNOWN])
@@ -148,18 +148,18 @@ def test_witnesses_replay_to_what_was_seen(
 
 
 def match_of(machine: Machine, role: int, seed: int, length: int) -> IntArray:
-    """`[T, 3]` what a role knows of the turns of a random match."""
+    """`[T, 3]` a role's move, percepts and refused move in each turn of a random match."""
     rng = np.random.default_rng(seed)
     state, turns = machine.initial(1), []
     for _ in range(length):
-        row = [random_moves(machine, state, each, rng)[0] for each in range(len(machine.roles))]
+        row = [random_moves(machine, state, mover, rng)[0] for mover in range(len(machine.roles))]
         state, percepts = machine.step(state, np.array([row]))
         turns.append([row[role], int(percepts[0, role]), UNKNOWN])
     return np.array(turns)
 
 
 @pytest.mark.parametrize("make", [PySat, Clasp])
-def test_turns_are_added_to_a_window_that_was_solved(
+def test_turns_can_be_added_to_a_solved_window(
     make: Callable[[], ClauseSolver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unrolling, "clause_solver", make)
@@ -172,14 +172,14 @@ def test_turns_are_added_to_a_window_that_was_solved(
         paths = window.witnesses(4, budget, rng)
         assert paths is not None
         assert paths.moves.shape[1] == length
-    # Our own marks are told to us: that none of them was taken cannot be.
+    # We see our own marks, so this turn cannot follow.
     wrong = np.concatenate([turns, turns[:1]])
     assert window.open(wrong, Spent(100_000, never))
     assert window.witnesses(1, Spent(100_000, never), rng) is None
     assert window.is_empty
 
 
-def test_a_window_that_was_stopped_is_gone_on_with() -> None:
+def test_a_stopped_window_can_be_continued() -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     turns = match_of(machine, 0, 3, 6)
     looks = 0
@@ -189,26 +189,26 @@ def test_a_window_that_was_stopped_is_gone_on_with() -> None:
         looks += 1
         return looks % 2 == 0
 
-    window, opened = Window(machine, 0, machine.initial(1)), 0
-    while not window.open(turns, Spent(100_000, every_other)):
+    interrupted, opened = Window(machine, 0, machine.initial(1)), 0
+    while not interrupted.open(turns, Spent(100_000, every_other)):
         opened += 1
     assert opened > 2
     whole = window_of(machine, 0, turns)[0]
-    held: list[set[str]] = []
-    for each in (window, whole):
-        found = each.witnesses(60, Spent(100_000, never), np.random.default_rng(0))
-        assert found is not None
-        held.append({" ".join(fluents) for fluents in machine.fluents(found.ends)})
-    assert held[0] & held[1]
+    end_states: list[set[str]] = []
+    for window in (interrupted, whole):
+        paths = window.witnesses(60, Spent(100_000, never), np.random.default_rng(0))
+        assert paths is not None
+        end_states.append({" ".join(fluents) for fluents in machine.fluents(paths.ends)})
+    assert end_states[0] & end_states[1]
 
 
 def test_a_window_stays_open_from_turn_to_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = 0
+    num_windows = 0
 
     class Counted(Window):
         def __init__(self, *args: Any) -> None:
-            nonlocal made
-            made += 1
+            nonlocal num_windows
+            num_windows += 1
             super().__init__(*args)
 
     monkeypatch.setattr(finder, "Window", Counted)
@@ -217,25 +217,25 @@ def test_a_window_stays_open_from_turn_to_turn(monkeypatch: pytest.MonkeyPatch) 
     solved, rng = SolvedFinder(machine, tree, UNIFORM), np.random.default_rng(0)
     truth = HyperPlaySampler(machine, tree, capacity=1, exact=1_000_000)
     turns = match_of(machine, 0, 3, 6)
-    begun = initial_segments(machine, 1, keep_views=False)
+    initial_sets = initial_segments(machine, 1, keep_views=False)
     for length, turn in enumerate(turns, start=1):
         node = tree.extend(node, *(np.array([x]) for x in turn))
-        starts = [WindowStart(length, begun)]
-        found = solved.find(0, int(node[0]), starts, 8, rng, Spent(MAX_CONFLICTS, never))
-        assert found is not None
+        starts = [WindowStart(length, initial_sets)]
+        sets_found = solved.find(0, int(node[0]), starts, 8, rng, Spent(MAX_CONFLICTS, never))
+        assert sets_found is not None
         exact = truth.at(node, 0, rng)
-        assert set(machine.fluents(found.states)) <= set(machine.fluents(exact.states_of(0)))
-    assert made == 1
+        assert set(machine.fluents(sets_found.states)) <= set(machine.fluents(exact.states_of(0)))
+    assert num_windows == 1
     # Another path of as many turns has a window of its own.
-    other = match_of(machine, 0, 4, 6)
+    other_turns = match_of(machine, 0, 4, 6)
     node = np.zeros(1, dtype=np.int64)
-    for turn in other:
+    for turn in other_turns:
         node = tree.extend(node, *(np.array([x]) for x in turn))
-    found = solved.find(
-        0, int(node[0]), [WindowStart(6, begun)], 8, rng, Spent(MAX_CONFLICTS, never)
+    sets_found = solved.find(
+        0, int(node[0]), [WindowStart(6, initial_sets)], 8, rng, Spent(MAX_CONFLICTS, never)
     )
-    assert found is not None
-    assert made == 2
+    assert sets_found is not None
+    assert num_windows == 2
 
 
 def test_unknown_turns_and_refused_moves_are_accounted_for() -> None:
@@ -247,7 +247,7 @@ def test_unknown_turns_and_refused_moves_are_accounted_for() -> None:
     assert first is not None
     assert second is not None
     assert noop is not None
-    # The second move is not told, and a third is drawn after (mark 2 2) was refused.
+    # The percepts of two turns are missing; a move is drawn after (mark 2 2) was refused.
     turns = np.array([[UNKNOWN, UNKNOWN, UNKNOWN], [noop, UNKNOWN, UNKNOWN], [second, no, first]])
     nodes = np.zeros(1, dtype=np.int64)
     for turn in turns:
@@ -297,12 +297,12 @@ def test_a_limit_of_conflicts_holds_in_every_call(make: Callable[[], ClauseSolve
     solver.close()
 
 
-def test_one_of_python_sats_solvers_is_taken_where_there_is_one() -> None:
+def test_python_sat_is_used_where_it_is_installed() -> None:
     assert isinstance(sat.clause_solver(), PySat)
 
 
 class LikesLow:
-    """Believes that earlier moves in the order of texts are likelier, each twice the next."""
+    """A model in which each move is twice as likely as the next one in the order of texts."""
 
     def log_likelihoods(
         self, machine: Machine, states: States, role: int, moves: Ragged
@@ -317,7 +317,7 @@ class LikesLow:
 
 
 @pytest.mark.verify
-def test_what_is_solved_for_weighs_by_the_model_of_others() -> None:
+def test_solved_paths_are_weighted_by_the_move_model() -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     tree, role, model = PathTree(machine), 0, LikesLow()
     mark, noop = machine.move_id("(mark 2 2)"), machine.move_id("noop")
@@ -332,11 +332,11 @@ def test_what_is_solved_for_weighs_by_the_model_of_others() -> None:
     truth = dict(zip(machine.fluents(bag.states_of(0)), bag.weights_of(0).tolist(), strict=True))
     assert max(truth.values()) > 1.5 * sorted(truth.values())[-2]
     start = WindowStart(2, initial_segments(machine, 1, keep_views=False))
-    found = SolvedFinder(machine, tree, model).find(
+    sets_found = SolvedFinder(machine, tree, model).find(
         role, int(node[0]), [start], 2_000, np.random.default_rng(0), Spent(MAX_CONFLICTS, never)
     )
-    assert found is not None
-    solved = Bags(role, node, np.zeros(1, dtype=np.int64), found)
+    assert sets_found is not None
+    solved = Bags(role, node, np.zeros(1, dtype=np.int64), sets_found)
     shares = dict(
         zip(machine.fluents(solved.states_of(0)), solved.weights_of(0).tolist(), strict=True)
     )

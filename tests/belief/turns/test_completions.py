@@ -51,31 +51,33 @@ def _machine() -> Machine:
     return machine_of_rules(PICKS)
 
 
-def opened(machine: Machine, wanted: IntArray) -> OpenTurn:
-    count = len(wanted)
+def opened(machine: Machine, percept_ids: IntArray) -> OpenTurn:
+    count = len(percept_ids)
     states = machine.initial(count)
     wait = np.full(count, machine.move_id("wait"))
     unknown = np.full(count, UNKNOWN)
     options = open_moves(machine, SEER, states, Learnt(wait, unknown, unknown))
-    return OpenTurn(machine, SEER, states, options, wanted)
+    return OpenTurn(machine, SEER, states, options, percept_ids)
 
 
 def draw(
-    machine: Machine, wanted: IntArray, shares: IntArray, limits: IntArray, seed: int
+    machine: Machine, percept_ids: IntArray, shares: IntArray, limits: IntArray, seed: int
 ) -> tuple[Completions, IntArray]:
-    turn, rng = opened(machine, wanted), np.random.default_rng(seed)
-    return draw_completions(turn, np.arange(len(wanted)), shares, limits, rng, Polling())
+    turn, rng = opened(machine, percept_ids), np.random.default_rng(seed)
+    return draw_completions(turn, np.arange(len(percept_ids)), shares, limits, rng, Polling())
 
 
 def percepts(machine: Machine, *texts: str) -> int:
-    found = machine.percept_id(texts)
-    assert found is not None
-    return found
+    percepts_id = machine.percept_id(texts)
+    assert percepts_id is not None
+    return percepts_id
 
 
-def estimates(found: Completions, lanes: int) -> FloatArray:
+def estimates(completions: Completions, lanes: int) -> FloatArray:
     """`[L]` estimated number of matching completions of each lane."""
-    return np.asarray(np.bincount(found.lanes, found.stands_for, minlength=lanes), np.float64)
+    return np.asarray(
+        np.bincount(completions.lanes, completions.stands_for, minlength=lanes), np.float64
+    )
 
 
 class TestDraws:
@@ -86,19 +88,21 @@ class TestDraws:
         self, machine: Machine, share: int, texts: tuple[str, ...], number: int, limit: int
     ) -> None:
         lanes = 4_000
-        wanted = np.full(lanes, percepts(machine, *texts))
-        found, drawn = draw(machine, wanted, np.full(lanes, share), np.full(lanes, limit), 0)
-        estimate = estimates(found, lanes)
+        percept_ids = np.full(lanes, percepts(machine, *texts))
+        completions, num_drawn = draw(
+            machine, percept_ids, np.full(lanes, share), np.full(lanes, limit), 0
+        )
+        estimate = estimates(completions, lanes)
         error = estimate.std() / np.sqrt(lanes)
         assert estimate.mean() == pytest.approx(number, abs=4 * error + 1e-9)
-        assert (drawn <= min(limit, 2 * NUMBERS)).all()
-        assert (np.bincount(found.lanes, minlength=lanes) <= share).all()
+        assert (num_drawn <= min(limit, 2 * NUMBERS)).all()
+        assert (np.bincount(completions.lanes, minlength=lanes) <= share).all()
 
     def test_every_completion_is_drawn_as_often_as_any(self, machine: Machine) -> None:
         lanes = 20_000
-        wanted = np.full(lanes, percepts(machine, "special"))
-        found, _ = draw(machine, wanted, np.full(lanes, 2), np.full(lanes, 1000), 1)
-        _, counts = np.unique(found.joint_moves, axis=0, return_counts=True)
+        percept_ids = np.full(lanes, percepts(machine, "special"))
+        completions, _ = draw(machine, percept_ids, np.full(lanes, 2), np.full(lanes, 1000), 1)
+        _, counts = np.unique(completions.joint_moves, axis=0, return_counts=True)
         assert len(counts) == 29
         mean = counts.mean()
         assert np.abs(counts - mean).max() < 5 * np.sqrt(mean)
@@ -106,27 +110,27 @@ class TestDraws:
     def test_no_completion_is_drawn_twice_and_all_are_if_there_is_room(
         self, machine: Machine
     ) -> None:
-        wanted = np.full(50, percepts(machine, "special"))
-        found, drawn = draw(machine, wanted, np.full(50, 29), np.full(50, 1000), 2)
-        rows = np.column_stack([found.lanes, found.joint_moves])
+        percept_ids = np.full(50, percepts(machine, "special"))
+        completions, num_drawn = draw(machine, percept_ids, np.full(50, 29), np.full(50, 1000), 2)
+        rows = np.column_stack([completions.lanes, completions.joint_moves])
         assert len(np.unique(rows, axis=0)) == len(rows) == 50 * 29
-        assert found.stands_for == pytest.approx(np.ones(len(rows)))
-        assert (drawn == 2 * NUMBERS).all()
+        assert completions.stands_for == pytest.approx(np.ones(len(rows)))
+        assert (num_drawn == 2 * NUMBERS).all()
 
     def test_lanes_of_different_kinds_do_not_disturb_each_other(self, machine: Machine) -> None:
         kinds = [percepts(machine, "special"), percepts(machine, "rare", "special"), UNKNOWN]
-        wanted = np.array(kinds * 40)
+        percept_ids = np.array(kinds * 40)
         shares = np.arange(120) % 7 + 1
-        found, drawn = draw(machine, wanted, shares, np.full(120, 1000), 3)
-        number = np.bincount(found.lanes, minlength=120)
+        completions, num_drawn = draw(machine, percept_ids, shares, np.full(120, 1000), 3)
+        number = np.bincount(completions.lanes, minlength=120)
         assert (number == np.minimum(shares, np.array([29, 1, 120] * 40))).all()
-        after = machine.step(machine.initial(len(found.lanes)), found.joint_moves)
-        for lane, told in zip(found.lanes, after.percepts[:, SEER], strict=True):
-            assert wanted[lane] in (UNKNOWN, told)
-        assert (drawn[2::3] == shares[2::3] + 1).all()  # the first draws all match
+        successors = machine.step(machine.initial(len(completions.lanes)), completions.joint_moves)
+        for lane, percept in zip(completions.lanes, successors.percepts[:, SEER], strict=True):
+            assert percept_ids[lane] in (UNKNOWN, percept)
+        assert (num_drawn[2::3] == shares[2::3] + 1).all()  # the first draws all match
 
-    def test_a_stop_leaves_what_was_drawn(self, machine: Machine) -> None:
-        found, drawn = draw_completions(
+    def test_a_stop_keeps_the_completions_drawn_so_far(self, machine: Machine) -> None:
+        completions, num_drawn = draw_completions(
             opened(machine, np.full(3_000, percepts(machine, "special"))),
             np.arange(3_000),
             np.full(3_000, 5),
@@ -134,63 +138,63 @@ class TestDraws:
             np.random.default_rng(0),
             Polling(lambda: True),
         )
-        assert 0 < len(found.lanes) < 15_000
-        assert (drawn[: found.lanes.max()] > 0).all()
+        assert 0 < len(completions.lanes) < 15_000
+        assert (num_drawn[: completions.lanes.max()] > 0).all()
 
 
-def test_what_one_lane_draws_is_shared_without_bias() -> None:
+def test_lanes_share_draws_without_bias() -> None:
     machine = machine_of_rules(PICKS, "propnet")
     kinds = [percepts(machine, "rare", "special"), percepts(machine, "special")]
-    wanted = np.array([kinds[lane % 5 == 0] for lane in range(10)])
-    turn, lanes, rng = opened(machine, wanted), np.arange(1, 10), np.random.default_rng(4)
+    percept_ids = np.array([kinds[lane % 5 == 0] for lane in range(10)])
+    turn, lanes, rng = opened(machine, percept_ids), np.arange(1, 10), np.random.default_rng(4)
     rounds = 400
     every, sizes = [], []
     for _ in range(rounds):
-        found, tried = share_completions(turn, lanes, 5 + lanes, rng, Polling())
-        assert (tried >= 5 + lanes).all()
-        every.append(estimates(found, 10))
-        sizes.append(np.bincount(found.lanes, minlength=10))
-        pairs = np.column_stack([found.lanes, found.joint_moves])
+        completions, num_drawn = share_completions(turn, lanes, 5 + lanes, rng, Polling())
+        assert (num_drawn >= 5 + lanes).all()
+        every.append(estimates(completions, 10))
+        sizes.append(np.bincount(completions.lanes, minlength=10))
+        pairs = np.column_stack([completions.lanes, completions.joint_moves])
         assert len(np.unique(pairs, axis=0)) == len(pairs)
     error = np.std(every, axis=0) / np.sqrt(rounds)
-    expected = np.where(wanted == kinds[1], 29, 1) * (np.arange(10) > 0)
+    expected = np.where(percept_ids == kinds[1], 29, 1) * (np.arange(10) > 0)
     assert (np.abs(np.mean(every, axis=0) - expected) <= 4 * error).all()
     # The lanes that share the rare match have it several times as often as each draws it.
     assert np.mean(sizes, axis=0)[1:5].min() > 3 * 9 / 120
 
 
-def test_listing_finds_all_matches_and_none_else(machine: Machine) -> None:
-    wanted = np.array(
+def test_listing_finds_exactly_the_matches(machine: Machine) -> None:
+    percept_ids = np.array(
         [percepts(machine), percepts(machine, "special"), UNKNOWN, percepts(machine, "rare")]
     )
-    turn = opened(machine, wanted)
-    found, tried = list_completions(turn, np.array([0, 1, 2, 3]), Polling())
-    assert (tried == turn.options.counts).all()
-    assert np.bincount(found.lanes, minlength=4).tolist() == [90, 29, 120, 0]
-    assert found.log_factors == pytest.approx(np.full(239, -np.log(2 * NUMBERS)))
+    turn = opened(machine, percept_ids)
+    completions, num_drawn = list_completions(turn, np.array([0, 1, 2, 3]), Polling())
+    assert (num_drawn == turn.options.counts).all()
+    assert np.bincount(completions.lanes, minlength=4).tolist() == [90, 29, 120, 0]
+    assert completions.log_factors == pytest.approx(np.full(239, -np.log(2 * NUMBERS)))
 
 
-def test_a_stop_leaves_lanes_out_at_the_end(machine: Machine) -> None:
+def test_a_stop_leaves_out_the_last_lanes(machine: Machine) -> None:
     turn = opened(machine, np.full(1_000, UNKNOWN))
-    found, tried = list_completions(turn, np.arange(1_000), Polling(lambda: True))
-    done = np.count_nonzero(tried)
-    assert 0 < done < 1_000
-    assert np.bincount(found.lanes).tolist() == [2 * NUMBERS] * done
+    completions, num_drawn = list_completions(turn, np.arange(1_000), Polling(lambda: True))
+    num_lanes = np.count_nonzero(num_drawn)
+    assert 0 < num_lanes < 1_000
+    assert np.bincount(completions.lanes).tolist() == [2 * NUMBERS] * num_lanes
 
 
-def test_a_stop_leaves_pairs_out_at_random_if_it_may(machine: Machine) -> None:
+def test_a_stop_leaves_out_random_pairs_if_shuffled(machine: Machine) -> None:
     turn, rng = opened(machine, np.full(1_000, UNKNOWN)), np.random.default_rng(3)
-    found, tried = list_completions(turn, np.arange(1_000), Polling(lambda: True), rng)
-    assert len(found.lanes) == tried.sum() == LANES_AT_ONCE
+    completions, num_drawn = list_completions(turn, np.arange(1_000), Polling(lambda: True), rng)
+    assert len(completions.lanes) == num_drawn.sum() == LANES_AT_ONCE
     # Of every lane some 33 in 240: the children of all of them are there.
-    assert tried.min() > 0
-    assert tried.std() == pytest.approx(np.sqrt(LANES_AT_ONCE / 1_000), rel=0.2)
-    pairs = np.column_stack([found.lanes, found.joint_moves])
+    assert num_drawn.min() > 0
+    assert num_drawn.std() == pytest.approx(np.sqrt(LANES_AT_ONCE / 1_000), rel=0.2)
+    pairs = np.column_stack([completions.lanes, completions.joint_moves])
     assert len(np.unique(pairs, axis=0)) == len(pairs)
 
 
-def test_drawing_that_is_stopped_leaves_lanes_out_at_random_if_it_may(machine: Machine) -> None:
-    _, drawn = draw_completions(
+def test_stopped_draws_leave_out_random_lanes_if_shuffled(machine: Machine) -> None:
+    _, num_drawn = draw_completions(
         opened(machine, np.full(5_000, UNKNOWN)),
         np.arange(5_000),
         np.full(5_000, 4),
@@ -199,9 +203,11 @@ def test_drawing_that_is_stopped_leaves_lanes_out_at_random_if_it_may(machine: M
         Polling(lambda: True),
         shuffle=True,
     )
-    come_to = np.flatnonzero(drawn)
-    assert 0 < len(come_to) < 5_000
-    assert come_to.mean() == pytest.approx(2_500, abs=6 * 5_000 / np.sqrt(12 * len(come_to)))
+    drawn_lanes = np.flatnonzero(num_drawn)
+    assert 0 < len(drawn_lanes) < 5_000
+    assert drawn_lanes.mean() == pytest.approx(
+        2_500, abs=6 * 5_000 / np.sqrt(12 * len(drawn_lanes))
+    )
 
 
 def test_own_moves_are_the_same_however_many_lanes_are_listed_at_once(
@@ -216,18 +222,18 @@ def test_own_moves_are_the_same_however_many_lanes_are_listed_at_once(
     refused = np.full(300, UNKNOWN)
     refused[::5] = machine.legal(machine.initial(1), 0).values[4]
     evidence = Learnt(moves, np.full(300, UNKNOWN), refused)
-    found = []
+    runs = []
     for first, most in ((1000, 1), (2, 1), (2, 50)):
         monkeypatch.setattr("ggp.belief.turns.open_moves.FIRST_LANES", first)
         monkeypatch.setattr("ggp.belief.turns.open_moves.MOVES_AT_ONCE", most)
-        found.append(open_moves(machine, 0, states, evidence))
-    for other in found[1:]:
-        assert other.counts.tolist() == found[0].counts.tolist()
+        runs.append(open_moves(machine, 0, states, evidence))
+    for run in runs[1:]:
+        assert run.counts.tolist() == runs[0].counts.tolist()
         for role in range(2):
-            assert other.moves[role][0].tolist() == found[0].moves[role][0].tolist()
-            assert other.moves[role].offsets.tolist() == found[0].moves[role].offsets.tolist()
-            assert other.moves[role].values.tolist() == found[0].moves[role].values.tolist()
-            assert (other.log_probabilities[role] == found[0].log_probabilities[role]).all()
+            assert run.moves[role][0].tolist() == runs[0].moves[role][0].tolist()
+            assert run.moves[role].offsets.tolist() == runs[0].moves[role].offsets.tolist()
+            assert run.moves[role].values.tolist() == runs[0].moves[role].values.tolist()
+            assert (run.log_probabilities[role] == runs[0].log_probabilities[role]).all()
     # Where our move was drawn for us, it may have been any that is legal.
     legal = machine.legal(states, 0, allow_stuck=True)
     for lane in range(300):
@@ -235,12 +241,12 @@ def test_own_moves_are_the_same_however_many_lanes_are_listed_at_once(
         expected = ours if moves[lane] == UNKNOWN else [m for m in ours if m == moves[lane]]
         if refused[lane] in ours:
             expected = []
-        assert found[0].moves[0][lane].tolist() == expected
+        assert runs[0].moves[0][lane].tolist() == expected
 
 
 def test_no_lanes_have_no_moves() -> None:
     machine = machine_of_game("krieg_tic_tac_toe")
     none = np.zeros(0, dtype=np.int64)
-    found = open_moves(machine, 0, machine.initial(1).take(none), Learnt(none, none, none))
-    assert len(found.counts) == 0
-    assert [len(moves.values) for moves in found.moves] == [0, 0]
+    options = open_moves(machine, 0, machine.initial(1).take(none), Learnt(none, none, none))
+    assert len(options.counts) == 0
+    assert [len(moves.values) for moves in options.moves] == [0, 0]

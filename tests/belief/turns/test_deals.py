@@ -22,7 +22,7 @@ def growing_deck(first: int, turns: int) -> str:
     """Rules of a game in which three cards are drawn in each turn, and the buyer sees which.
 
     The deck has `first` cards, and one more after every second turn. The rival secretly adds to one
-    of two piles; a clash tells the buyer something about that, in some states.
+    of two piles; in some states a clash hints at which one.
     """
     piles = range(3 * turns + 1)
     facts = [f"(init (deck {first})) (init (turn 0)) (init (pile red 0)) (init (pile blue 0))"]
@@ -83,17 +83,17 @@ def test_no_particle_is_lost_though_one_of_thousands_of_deals_agrees(
     sampler = HyperPlaySampler(
         machine, PathTree(machine), capacity=capacity, exact=0, rescues=False
     )
-    before = machine.states_visited
+    visited = machine.states_visited
     counts = [len(turn.bags.sets.states) for turn in match(sampler, seed=1)]
     assert len(counts) == turns - 1
     assert min(counts) > 0
     assert min(counts[turns // 2 :]) >= capacity // 2
     # Of each entry only the moves of the rival are tried.
-    assert machine.states_visited - before < 5 * (capacity + 1) * turns
+    assert machine.states_visited - visited < 5 * (capacity + 1) * turns
 
 
 @pytest.mark.parametrize("backend", ["relational", "prolog"])
-def test_weights_are_those_of_every_deal_played_plainly(backend: str) -> None:
+def test_weights_equal_those_of_every_deal_played_plainly(backend: str) -> None:
     rules = growing_deck(4, 6)
     machine, plain = machine_of_rules(rules, backend), machine_of_rules(rules, "prolog")
     sampler = HyperPlaySampler(machine, PathTree(machine), capacity=4, exact=1000)

@@ -1,4 +1,4 @@
-"""The different successors of a pool of boards, against all completions made one by one."""
+"""The distinct successors of a pool of boards, against all completions listed one by one."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ GAMES = ("krieg_tic_tac_toe", "kriegspiel_5x5")
 
 def after_all_moves(machine: Machine, states: States) -> States:
     """The different states after any joint move."""
-    found = {}
+    successors = {}
     for lane in range(len(states)):
         state = states.take(np.array([lane]))
         for first in machine.legal(state, 0)[0]:
             for second in machine.legal(state, 1)[0]:
-                after = machine.step(state, np.array([[first, second]])).states
-                found[machine.fluents(after)[0]] = after
-    return machine.concatenate(list(found.values()))
+                successor = machine.step(state, np.array([[first, second]])).states
+                successors[machine.fluents(successor)[0]] = successor
+    return machine.concatenate(list(successors.values()))
 
 
 def turn_of(game: str) -> OpenTurn:
@@ -52,7 +52,7 @@ def turn_of(game: str) -> OpenTurn:
     return OpenTurn(machine, 0, boards, options, percepts)
 
 
-def found_in(
+def successors_of(
     turn: OpenTurn,
     most: int,
     at_once: Callable[[], int] = lanes_at_once,
@@ -79,44 +79,44 @@ def test_all_successors_are_found_if_they_are_not_too_many(game: str) -> None:
     assert len(ways) > 100
     assert max(ways.values()) > 1
     for size in (97, 1000, 10**6):
-        found, born = found_in(turn, ALL, lambda size=size: size)  # type: ignore[misc]
-        assert len(set(found)) == len(found)
-        assert set(found) == set(ways)
+        successors, born = successors_of(turn, ALL, lambda size=size: size)  # type: ignore[misc]
+        assert len(set(successors)) == len(successors)
+        assert set(successors) == set(ways)
         assert born == sum(ways.values())
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_of_too_many_successors_enough_are_found_at_random(game: str) -> None:
+def test_enough_of_too_many_successors_are_drawn_at_random(game: str) -> None:
     turn = turn_of(game)
     ways = expected(turn)
     often: Counter[tuple[str, ...]] = Counter()
     for seed in range(100):
-        found, born = found_in(turn, 50, lambda: 40, seed=seed)
-        assert 50 < len(found) <= 90
-        assert len(set(found)) == len(found)
-        assert set(found) < set(ways)
+        successors, born = successors_of(turn, 50, lambda: 40, seed=seed)
+        assert 50 < len(successors) <= 90
+        assert len(set(successors)) == len(successors)
+        assert set(successors) < set(ways)
         assert born == pytest.approx(sum(ways.values()), rel=0.6)
-        often.update(found)
+        often.update(successors)
     assert len(often) > 0.9 * len(ways)
-    # Reached in twice as many ways, it is found about twice as often.
+    # A state that is reached in twice as many ways is drawn about twice as often.
     by_ways: dict[int, list[float]] = {}
-    for each, count in ways.items():
-        by_ways.setdefault(count, []).append(often[each] / count)
-    means = [np.mean(found) for found in by_ways.values() if len(found) > 50]
+    for fluents, count in ways.items():
+        by_ways.setdefault(count, []).append(often[fluents] / count)
+    means = [np.mean(shares) for shares in by_ways.values() if len(shares) > 50]
     assert means == pytest.approx(np.full(len(means), np.mean(means)), rel=0.25)
 
 
-def test_nothing_more_is_made_when_time_is_up() -> None:
+def test_no_successors_are_made_after_the_time_is_up() -> None:
     turn = turn_of("krieg_tic_tac_toe")
-    found, _ = found_in(turn, ALL, lambda: 40, lambda: True)
-    assert 0 < len(found) <= 40
+    successors, _ = successors_of(turn, ALL, lambda: 40, lambda: True)
+    assert 0 < len(successors) <= 40
 
 
-def test_boards_that_cannot_go_on_have_no_successors() -> None:
+def test_boards_without_legal_moves_have_no_successors() -> None:
     turn = turn_of("krieg_tic_tac_toe")
     turn.options.counts[:] = 0.0
-    found, born = found_in(turn, ALL)
-    assert (found, born) == ([], 0.0)
+    successors, born = successors_of(turn, ALL)
+    assert (successors, born) == ([], 0.0)
 
 
 def sizes_of_pools(turns: list[tuple[int, int]], seed: int) -> list[int]:
@@ -132,7 +132,7 @@ def sizes_of_pools(turns: list[tuple[int, int]], seed: int) -> list[int]:
 
 
 @pytest.mark.verify
-def test_pools_live_as_long_as_if_all_successors_were_made(
+def test_pools_survive_as_long_as_if_all_successors_were_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Boards that are reached in several ways are kept more often; that does them no harm."""
@@ -149,12 +149,12 @@ def test_pools_live_as_long_as_if_all_successors_were_made(
                 break
             turns.append((int(joint[0, 0]), int(stepped.percepts[0, 0])))
             state = stepped.states
-        found = []
+        log_sizes = []
         for limit in (LIST_LIMIT, -1):  # more completions of a board than that: all are made
             monkeypatch.setattr(pool_samplers, "LIST_LIMIT", limit)
             sizes = [sizes_of_pools(turns, seed) for seed in range(4)]
-            found.append(float(np.mean(np.log1p(sizes))))
-        differences.append(found[0] - found[1])
+            log_sizes.append(float(np.mean(np.log1p(sizes))))
+        differences.append(log_sizes[0] - log_sizes[1])
     error = np.std(differences) / np.sqrt(len(differences))
     assert np.mean(differences) == pytest.approx(0, abs=3 * error)
     assert error < 0.1

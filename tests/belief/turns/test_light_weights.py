@@ -62,7 +62,7 @@ def test_the_only_entry_left_has_all_the_weight_however_light_it_was(
 
 
 @pytest.mark.parametrize("spec", ["random", "hyperplay:n=2", "hyperplay:n=2,exact=0"])
-def test_a_player_decides_where_only_the_lightest_entry_is_left(spec: str) -> None:
+def test_a_player_decides_when_only_the_lightest_entry_is_left(spec: str) -> None:
     machine = machine_of_rules(LOPSIDED, "propnet")
     player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
     for move, percepts in turns():
@@ -74,34 +74,34 @@ def test_a_player_decides_where_only_the_lightest_entry_is_left(spec: str) -> No
 
 def test_sums_of_groups_are_in_units_of_their_own() -> None:
     logs = np.array([0.0, -2000.0, -2000.0, -5000.0, 700.0])
-    found = log_sums(logs, np.array([0, 1, 1, 3, 0]), 4)
-    assert found == pytest.approx([700.0, -2000.0 + np.log(2), -np.inf, -5000.0])
+    sums = log_sums(logs, np.array([0, 1, 1, 3, 0]), 4)
+    assert sums == pytest.approx([700.0, -2000.0 + np.log(2), -np.inf, -5000.0])
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("limit", [2, 3, 5])
-def test_room_that_heavy_entries_leave_is_given_to_the_lightest(limit: int) -> None:
-    """Two heavy entries, three that are 0 as floats, and one that is so even beside these."""
+def test_room_left_by_heavy_entries_goes_to_the_lightest(limit: int) -> None:
+    """Two heavy entries, three that underflow to 0 as floats, and one that does beside these."""
     logs = np.array([np.log(0.5), -3000.0, -1000.0, np.log(0.5), -1000.0, -1000.0 - np.log(2)])
     offsets = np.array([0, 6])
     counts, trials = np.zeros(6), 2_000
     sums = np.zeros(6)
     for seed in range(trials):
         rng = np.random.default_rng(seed)
-        kept, new, _ = choose_entries(logs, offsets, np.array([limit]), rng)
-        assert len(kept) == limit
+        entries, new, _ = choose_entries(logs, offsets, np.array([limit]), rng)
+        assert len(entries) == limit
         assert np.isfinite(new).all()
-        assert {0, 3} <= {*kept.tolist()}
-        counts[kept] += 1
-        light = kept[(kept != 0) & (kept != 3)]
-        assert new[np.isin(kept, [0, 3])] == pytest.approx(np.log(0.5))
-        sums[light] += np.exp(new[np.isin(kept, light)] + 1000.0)
+        assert {0, 3} <= {*entries.tolist()}
+        counts[entries] += 1
+        light = entries[(entries != 0) & (entries != 3)]
+        assert new[np.isin(entries, [0, 3])] == pytest.approx(np.log(0.5))
+        sums[light] += np.exp(new[np.isin(entries, light)] + 1000.0)
     assert counts[1] == 0
     if limit > 2:  # no expectation has moved
         assert sums / trials == pytest.approx([0, 0, 1, 0, 1, 0.5], abs=0.1)
 
 
-def test_moves_of_chance_that_are_impossible_are_no_completions() -> None:
+def test_impossible_moves_of_chance_are_no_completions() -> None:
     machine = machine_of_rules(LOPSIDED, "propnet")
     real = machine.chance
 
@@ -112,12 +112,12 @@ def test_moves_of_chance_that_are_impossible_are_no_completions() -> None:
             return getattr(machine, name)
 
         def chance(self, states: object) -> object:
-            found = real(states)  # type: ignore[arg-type]
-            sizes = np.diff(found.offsets)
-            chances = np.where(np.repeat(sizes, sizes) == 2, 0.0, found.probabilities)
-            last = found.offsets[1:][sizes == 2] - 1
+            outcomes = real(states)  # type: ignore[arg-type]
+            sizes = np.diff(outcomes.offsets)
+            chances = np.where(np.repeat(sizes, sizes) == 2, 0.0, outcomes.probabilities)
+            last = outcomes.offsets[1:][sizes == 2] - 1
             chances[last] = 1.0
-            return found._replace(probabilities=chances)
+            return outcomes._replace(probabilities=chances)
 
     loaded = Loaded()
     belief = HyperPlaySampler(loaded, PathTree(loaded), capacity=4, exact=0)  # type: ignore[arg-type]

@@ -35,21 +35,21 @@ def thin_one(weights: FloatArray, limit: int, start: float) -> tuple[list[int], 
         for heavy in range(limit)
         if falling[heavy] <= (rest := sum(reversed(falling[heavy:]))) / (limit - heavy)
     )
-    at, chosen = start, []
+    at, entries = start, []
     for entry, weight in enumerate(weights):
         share = 1.0 if weight > threshold else weight / threshold if threshold else 0.0
         if np.floor(at + share) > np.floor(at):
-            chosen.append(entry)
+            entries.append(entry)
         at += share
-    new = np.maximum(weights[chosen], threshold)
-    return chosen, new / new.sum()
+    new = np.maximum(weights[entries], threshold)
+    return entries, new / new.sum()
 
 
 @given(SETS, st.lists(st.integers(0, 8), min_size=6, max_size=6), st.integers(0, 1000))
-def test_thinning_many_sets_is_thinning_each(sets: Sets, limits: list[int], seed: int) -> None:
+def test_thinning_many_sets_equals_thinning_each(sets: Sets, limits: list[int], seed: int) -> None:
     log_weights, offsets = packed(sets)
     limit = np.array(limits[: len(sets)], dtype=np.int64)
-    kept, new, new_offsets = choose_entries(
+    entries, new, new_offsets = choose_entries(
         log_weights, offsets, limit, np.random.default_rng(seed)
     )
     rng = np.random.default_rng(seed)
@@ -62,11 +62,11 @@ def test_thinning_many_sets_is_thinning_each(sets: Sets, limits: list[int], seed
             expected, shares = [], weights[:0]
         else:
             expected, shares = thin_one(weights, int(limit[s]), float(rng.random()))
-        found = (kept[mine] - offsets[s]).tolist()
+        thinned = (entries[mine] - offsets[s]).tolist()
         # Where a sum is a whole number but for rounding, either neighbour may be kept.
-        if found != expected:
-            assert len(found) <= limit[s]
-            assert all(weights[e] > 0 for e in found)
+        if thinned != expected:
+            assert len(thinned) <= limit[s]
+            assert all(weights[e] > 0 for e in thinned)
         else:
             assert np.exp(new[mine]) == pytest.approx(shares, abs=1e-12)
 
@@ -82,18 +82,18 @@ def test_a_set_does_not_depend_on_its_neighbours(sets: Sets, limit: int) -> None
     log_weights, offsets = packed(sets)
     together = choose_entries(log_weights, offsets, np.full(len(sets), limit), Half())  # type: ignore[arg-type]
     for s in range(len(sets)):
-        alone = choose_entries(
+        single = choose_entries(
             log_weights[offsets[s] : offsets[s + 1]],
             offsets[s : s + 2] - offsets[s],
             np.array([limit]),
             Half(),  # type: ignore[arg-type]
         )
         mine = slice(together[2][s], together[2][s + 1])
-        assert (together[0][mine] - offsets[s]).tolist() == alone[0].tolist()
-        assert together[1][mine].tolist() == alone[1].tolist()
+        assert (together[0][mine] - offsets[s]).tolist() == single[0].tolist()
+        assert together[1][mine].tolist() == single[1].tolist()
 
 
-def test_no_expectation_moves() -> None:
+def test_thinning_keeps_expectations() -> None:
     weights = np.array([0.4, 0.2, 0.2, 0.1, 0.05, 0.05, 0.0])
     rng = np.random.default_rng(0)
     trials, sets = 100, 200
@@ -102,16 +102,16 @@ def test_no_expectation_moves() -> None:
         logs = np.log(np.tile(weights, sets))
     offsets = len(weights) * np.arange(sets + 1)
     for _ in range(trials):
-        kept, new, new_offsets = choose_entries(logs, offsets, np.full(sets, 3), rng)
+        entries, new, new_offsets = choose_entries(logs, offsets, np.full(sets, 3), rng)
         assert (np.diff(new_offsets) == 3).all()
-        np.add.at(total, kept % len(weights), np.exp(new))
+        np.add.at(total, entries % len(weights), np.exp(new))
     assert total / (trials * sets) == pytest.approx(weights, abs=0.01)
 
 
 def test_weights_of_many_magnitudes_are_thinned_exactly() -> None:
     weights = np.array([1.0, 1e-15, 1e-15, 1e-15, 1e-15])
-    kept, _, _ = choose_entries(
+    entries, _, _ = choose_entries(
         np.log(weights), np.array([0, 5]), np.array([3]), np.random.default_rng(0)
     )
-    assert len(kept) == 3
-    assert 0 in kept
+    assert len(entries) == 3
+    assert 0 in entries

@@ -1,4 +1,4 @@
-"""Random orders: every place another number, every order as likely as any."""
+"""Random orders: each number comes once, and all orders are equally likely."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def test_pairs_of_places_are_uniform(size: int) -> None:
     order = keys(trials, seed=size)
     sizes = np.full(trials, float(size))
     first = shuffled(np.zeros(trials, dtype=np.int64), sizes, order)
-    other = shuffled(np.full(trials, 5), sizes, order)
-    seen = np.bincount(first * size + other, minlength=size * size).reshape(size, size)
+    sixth = shuffled(np.full(trials, 5), sizes, order)
+    seen = np.bincount(first * size + sixth, minlength=size * size).reshape(size, size)
     assert np.trace(seen) == 0
     pairs = size * (size - 1)
-    apart = ~np.eye(size, dtype=np.bool_)
-    chi_square = ((seen[apart] - trials / pairs) ** 2).sum() / (trials / pairs)
+    off_diagonal = ~np.eye(size, dtype=np.bool_)
+    chi_square = ((seen[off_diagonal] - trials / pairs) ** 2).sum() / (trials / pairs)
     freedom = pairs - 1
     assert abs(chi_square - freedom) < 6 * np.sqrt(2 * freedom)

@@ -96,10 +96,10 @@ def test_a_dead_pool_stays_dead_until_a_history_is_found() -> None:
     assert sampler.at(sampler.tree.extend(bags.paths, *turn), 0, rng).depleted[0]
     assert machine.states_visited == visited
     assert sampler.at(bags.paths, 0, rng).depleted[0]
-    larger = sampler.grown(bags, 1, rng)
+    larger = sampler.enlarge(bags, 1, rng)
     assert len(larger.sets.states) == 1
     assert set(weights_of(machine, larger)) <= set(posterior(machine, 0, PHANTOM))
-    largest = sampler.grown(larger, 1, rng)
+    largest = sampler.enlarge(larger, 1, rng)
     moves = np.array([machine.move_id("(drop 1)")], dtype=np.int64)
     seen = np.array([machine.percept_id(["(landed 1)"])], dtype=np.int64)
     following = sampler.advance(largest, moves, seen, rng)

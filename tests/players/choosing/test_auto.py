@@ -28,19 +28,19 @@ from tests.solve.games import ROCK_PAPER_SCISSORS
 from tests.support.games import backend_for_search, machine_of_game, machine_of_rules
 
 
-def made(machine: Machine, role: int = 0, spec: str = "auto", seed: int = 0) -> Auto:
+def auto_player(machine: Machine, role: int = 0, spec: str = "auto", seed: int = 0) -> Auto:
     player = make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
     assert isinstance(player, Auto)
     return player
 
 
-def chosen(game: str, spec: str = "auto") -> type:
-    return type(made(machine_of_game(game, backend_for_search(game)), spec=spec)._player)
+def chosen_type(game: str, spec: str = "auto") -> type:
+    return type(auto_player(machine_of_game(game, backend_for_search(game)), spec=spec).player)
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", "monty_hall", "number_guessing", "exploding_bomb"])
 def test_small_games_of_one_player_or_constant_sum_are_solved(game: str) -> None:
-    assert chosen(game) is SolvedPlayer
+    assert chosen_type(game) is SolvedPlayer
 
 
 @pytest.mark.parametrize(
@@ -48,24 +48,24 @@ def test_small_games_of_one_player_or_constant_sum_are_solved(game: str) -> None
     [
         pytest.param("tic_tac_toe", MCTS, marks=pytest.mark.verify),  # small, but nothing is hidden
         ("breakthrough", MCTS),
-        ("spy_vs_spy", HyperPlay2),  # small, but what one wins the other does not lose
+        ("spy_vs_spy", HyperPlay2),  # small, but not of constant sum
         ("cooperative_spies", HyperPlay2),
         ("krieg_tic_tac_toe", ISMCTS),
         ("dark_hex", ISMCTS),
-        ("battleships_in_fog", HyperPlay2),  # knowing the world would be worth a lot
+        ("battleships_in_fog", HyperPlay2),  # clairvoyance would be worth a lot
     ],
 )
 def test_other_games_are_searched(game: str, player: type) -> None:
-    assert chosen(game) is player
+    assert chosen_type(game) is player
 
 
-def test_nothing_is_solved_where_that_is_not_wanted() -> None:
-    assert chosen("kuhn_poker", "auto:solve=0") is ISMCTS
-    assert chosen("kuhn_poker", "auto:solve=20") is ISMCTS
-    assert chosen("number_guessing", "auto:solve=0") is HyperPlay2  # it has to ask first
+def test_option_solve_limits_the_games_that_are_solved() -> None:
+    assert chosen_type("kuhn_poker", "auto:solve=0") is ISMCTS
+    assert chosen_type("kuhn_poker", "auto:solve=20") is ISMCTS
+    assert chosen_type("number_guessing", "auto:solve=0") is HyperPlay2  # it has to ask first
 
 
-def test_who_comes_later_does_not_look_into_a_large_game_again(
+def test_a_large_game_is_examined_only_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
@@ -85,8 +85,8 @@ def test_who_comes_later_does_not_look_into_a_large_game_again(
         ("krieg_tic_tac_toe", "prolog", "uniform"),
     ],
 )
-def test_others_may_be_late_where_they_have_few_moves(game: str, backend: str, model: str) -> None:
-    player = made(machine_of_game(game, backend))._player
+def test_opponents_may_be_late_if_they_have_few_moves(game: str, backend: str, model: str) -> None:
+    player = auto_player(machine_of_game(game, backend)).player
     assert isinstance(player, ISMCTS)
     assert player.options.model == model
 
@@ -95,18 +95,18 @@ def test_nobody_can_exploit_it_in_a_solved_game() -> None:
     machine = machine_of_game("kuhn_poker")
     tree = build_tree(machine)
     samples = [
-        sample_policy(tree, player, lambda role, rng: made(machine, role), 1, seed=0)
+        sample_policy(tree, player, lambda role, rng: auto_player(machine, role), 1, seed=0)
         for player in range(2)
     ]
-    found = exploit(tree, solve_tree(tree).profile.strategies, samples, seed=0)
-    assert found.nash_conv == pytest.approx(0, abs=1e-6)
+    gains = exploit(tree, solve_tree(tree).profile.strategies, samples, seed=0)
+    assert gains.nash_conv == pytest.approx(0, abs=1e-6)
 
 
-def test_moves_at_once_are_mixed_where_everybody_knows_everything() -> None:
+def test_simultaneous_moves_are_mixed_in_games_without_hidden_information() -> None:
     machine = machine_of_rules(ROCK_PAPER_SCISSORS, "propnet")
     moves = []
     for seed in range(60):
-        decision = made(machine, role=seed % 2, seed=seed).choose()
+        decision = auto_player(machine, role=seed % 2, seed=seed).choose()
         assert decision.probabilities == pytest.approx(
             {"rock": 1 / 3, "paper": 1 / 3, "scissors": 1 / 3}
         )
@@ -118,25 +118,26 @@ def test_moves_at_once_are_mixed_where_everybody_knows_everything() -> None:
 def test_games_of_openspiel_are_solved_as_well() -> None:
     pytest.importorskip("pyspiel")
     machine = machine_of_game("openspiel:leduc_poker", "openspiel")
-    assert isinstance(made(machine)._player, SolvedPlayer)
+    assert isinstance(auto_player(machine).player, SolvedPlayer)
 
 
 def test_larger_games_are_solved_on_a_start_clock() -> None:
-    player = made(machine_of_game("kuhn_poker", "propnet"), spec="auto:solve=20")
-    kinds = [type(player._player).__name__]
+    player = auto_player(machine_of_game("kuhn_poker", "propnet"), spec="auto:solve=20")
+    kinds = [type(player.player).__name__]
     for seconds in (0, 60):
         player.prepare(Deadline.after(seconds))
-        kinds.append(type(player._player).__name__)
+        kinds.append(type(player.player).__name__)
     assert kinds == ["ISMCTS", "ISMCTS", "SolvedPlayer"]
     assert player.states_visited == 0
 
 
 @pytest.mark.verify
-def test_mixed_moves_are_drawn_by_lot_as_often_as_is_said() -> None:
+def test_moves_are_drawn_by_the_reported_probabilities() -> None:
     machine = machine_of_game("kuhn_poker")
     moves: list[str] = []
     for seed in range(300):
-        player = made(machine, role=1, seed=seed)  # the second player, with a jack, after a check
+        # The second player, with a jack, after a check.
+        player = auto_player(machine, role=1, seed=seed)
         player.observe("noop", ["(dealt jack)"])
         player.observe("noop", ["check"])
         decision = player.choose()
@@ -173,7 +174,7 @@ def test_on_a_slow_machine_a_plainer_player_answers_until_the_game_is_examined(
         parse_spec("auto"), Context(machine, 1, rng, clock, ready_by=Deadline(1.0, clock))
     )
     assert isinstance(player, Auto)
-    assert type(player._player) is plain
+    assert type(player.player) is plain
     assert clock.now_s < 1.2
     due_s = clock.now_s + 5
     decision = player.choose(Deadline(due_s, clock))
@@ -183,7 +184,7 @@ def test_on_a_slow_machine_a_plainer_player_answers_until_the_game_is_examined(
         idle_s = clock.now_s + 10
         player.ponder(Deadline(idle_s, clock))
         assert clock.now_s < idle_s + 2
-    assert type(player._player) is later
+    assert type(player.player) is later
 
 
 @pytest.mark.parametrize("resumed", [0, 1, 2])
@@ -194,20 +195,20 @@ def test_the_player_that_suits_the_game_goes_on_where_the_plainer_one_stopped(re
     assert isinstance(player, Auto)
     turns = [("noop", (card,), "noop", True) for card in ("(dealt jack)", "check")]
     if resumed:  # with the belief of another player
-        other = player_of(parse_spec("ismcts"), Context(machine, 1, np.random.default_rng(1)))
-        assert isinstance(other, ISMCTS)
+        earlier = player_of(parse_spec("ismcts"), Context(machine, 1, np.random.default_rng(1)))
+        assert isinstance(earlier, ISMCTS)
         for move, percepts, *_ in turns[:resumed]:
-            other.observe(move, percepts)
-        assert player.resume(other.snapshot(), turns) == resumed
+            earlier.observe(move, percepts)
+        assert player.resume(earlier.snapshot(), turns) == resumed
     for move, percepts, *_ in turns[resumed:]:
         player.observe(move, percepts)
-    assert isinstance(player._player, ISMCTS)
+    assert isinstance(player.player, ISMCTS)
     decision = player.choose()
     assert decision.probabilities == pytest.approx({"bet": 1 / 3, "check": 2 / 3})
 
 
-def test_a_turn_that_was_not_told_ends_the_part_but_not_the_match() -> None:
-    player = made(machine_of_game("number_guessing", "propnet"))
+def test_a_missed_turn_ends_the_solved_part_but_not_the_match() -> None:
+    player = auto_player(machine_of_game("number_guessing", "propnet"))
     player.observe("noop", [])
     player.observe("(lessthan 9)", None)
     decision = player.choose()
@@ -228,10 +229,10 @@ PUZZLE = """
 
 
 def test_a_puzzle_is_solved() -> None:
-    player = made(machine_of_rules(PUZZLE))
-    assert type(player._player) is Puzzle
+    player = auto_player(machine_of_rules(PUZZLE))
+    assert type(player.player) is Puzzle
     for _ in range(2):
-        player.observe("right", ["(did us right)"])  # plain GDL: all moves are told
+        player.observe("right", ["(did us right)"])  # plain GDL: all moves are percepts
     decision = player.choose()
     assert decision.fault is None
     assert decision.move == "left"
@@ -242,15 +243,16 @@ def test_puzzles_are_searched_while_others_think(spec: str, thinks: bool) -> Non
     machine = machine_of_rules(PUZZLE)
     player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
     assert isinstance(player, Puzzle)
+    visited = machine.states_visited
     player.ponder(Deadline.after(0.1))
-    assert (player._search is not None) == thinks
+    assert (machine.states_visited > visited) == thinks
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", "tic_tac_toe", "krieg_tic_tac_toe"])
 @pytest.mark.parametrize("seconds", [0.0, 0.3])
 def test_it_answers_in_time(game: str, seconds: float) -> None:
     machine = machine_of_game(game, "propnet")
-    player = made(machine)
+    player = auto_player(machine)
     player.choose(Deadline(time.process_time(), time.process_time))  # kernels are loaded
     deadline = Deadline(time.process_time() + seconds, time.process_time)
     decision = player.choose(deadline)
@@ -269,7 +271,7 @@ def test_the_same_seed_gives_the_same_match(game: str) -> None:
     assert not records[0].errors
 
 
-def test_states_of_solving_are_not_those_of_a_decision() -> None:
-    player = made(machine_of_game("number_guessing", "propnet"))
+def test_states_visited_for_solving_do_not_count_for_decisions() -> None:
+    player = auto_player(machine_of_game("number_guessing", "propnet"))
     player.observe("noop", [])
     assert player.choose().states_visited <= player.states_visited < 1000

@@ -26,7 +26,7 @@ RULES = """
 
 def lines(red: str, blue: str) -> str:
     """The rules, where each role may draw some lines, one letter each."""
-    theirs = [f"(line {role} {each})" for role, of in (("red", red), ("blue", blue)) for each in of]
+    theirs = [f"(line {role} {line})" for role, of in (("red", red), ("blue", blue)) for line in of]
     return RULES + " ".join(theirs)
 
 
@@ -39,11 +39,11 @@ def test_two_moves_merge_if_they_lead_to_the_same_state(red: str, blue: str, bac
     assert measure_merging(machine, seed=0) == len(pairs) / len(states)
 
 
-def test_marks_of_ones_own_do_not_merge() -> None:
+def test_marks_of_different_players_do_not_merge() -> None:
     assert measure_merging(machine_of_game("tic_tac_toe", "propnet"), seed=0) == 1.0
 
 
-def test_moves_at_once_are_not_measured() -> None:
+def test_simultaneous_moves_are_not_measured() -> None:
     rules = lines("abcde", "abcde").replace("(true (control ?p)) (line", "(line")
     assert measure_merging(machine_of_rules(rules, "propnet"), seed=0) is None
 

@@ -21,23 +21,23 @@ class Point:
 @dataclass(frozen=True)
 class Path:
     points: tuple[Point, ...]
-    told: Mapping[str, str | float | bool | None]
+    notes: Mapping[str, str | float | bool | None]
     length: float | None
     clock: Clock = Clock.WALL
 
 
 GIVEN: dict[str, Any] = {
     "points": [{"x": 1, "name": "a"}, {"x": 2}],
-    "told": {"a": "b", "c": True, "d": None, "e": 0.5},
+    "notes": {"a": "b", "c": True, "d": None, "e": 0.5},
     "length": 3,
     "other": [],
 }
 
 
 def test_values_are_read_as_they_are_annotated() -> None:
-    found = read(Path, GIVEN, "", ValueError, {"name", "clock"})
-    assert found == Path((Point(1, "a"), Point(2)), GIVEN["told"], 3)
-    assert isinstance(found.length, int)  # nothing is converted
+    path = read(Path, GIVEN, "", ValueError, {"name", "clock"})
+    assert path == Path((Point(1, "a"), Point(2)), GIVEN["notes"], 3)
+    assert isinstance(path.length, int)  # nothing is converted
 
 
 @pytest.mark.parametrize(
@@ -48,15 +48,18 @@ def test_values_are_read_as_they_are_annotated() -> None:
         ({"points": [{"x": False}]}, r"field way.points\[0\].x must be a whole number"),
         ({"points": [3]}, r"way.points\[0\] must be an object"),
         ({"points": {}}, "field way.points must be a list"),
-        ({"told": {"a": []}}, "field way.told.a must be a string, a number, true or false or null"),
+        (
+            {"notes": {"a": []}},
+            "field way.notes.a must be a string, a number, true or false or null",
+        ),
         ({"clock": "sand"}, "field way.clock must be one of wall, cpu"),
     ],
 )
-def test_what_is_wrong_is_named(changed: dict[str, Any], message: str) -> None:
+def test_errors_name_the_wrong_field(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read(Path, GIVEN | changed, "way", ValueError, {"name", "clock"})
 
 
-def test_only_fields_that_may_lack_are_left_out() -> None:
+def test_only_optional_fields_may_be_missing() -> None:
     with pytest.raises(ValueError, match=r"field points\[1\].name is missing"):
         read(Path, GIVEN, "", ValueError, {"clock"})

@@ -30,10 +30,10 @@ COMMANDS = [
 
 
 def call(command: str, folder: Path, path: str = "") -> str:
-    """What a command of ours prints; it must succeed."""
+    """The output of one of our commands, which must succeed."""
     tool, *args = command.split()
     paths = os.pathsep.join(filter(None, (path, str(REPOSITORY))))
-    result = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", MODULES[tool], *args],
         capture_output=True,
         text=True,
@@ -41,9 +41,9 @@ def call(command: str, folder: Path, path: str = "") -> str:
         env={**os.environ, "PYTHONPATH": paths},
         timeout=300,
     )
-    assert result.returncode == 0, f"{command}\n{result.stdout}{result.stderr}"
-    assert result.stderr == ""
-    return result.stdout
+    assert completed.returncode == 0, f"{command}\n{completed.stdout}{completed.stderr}"
+    assert completed.stderr == ""
+    return completed.stdout
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +64,8 @@ def test_the_page_has_files_and_commands() -> None:
     "command", rarely(COMMANDS, [each for each in COMMANDS if each.startswith("match-runner")][1:])
 )
 def test_every_step_of_the_page_works(command: str, written: Path) -> None:
-    shown = call(command, written)
-    assert re.search("my_player:Mobile|my_belief:Reader|my_search:Against", shown)
+    output = call(command, written)
+    assert re.search("my_player:Mobile|my_belief:Reader|my_search:Against", output)
 
 
 # ---------------------------------------------------------------- the example package
@@ -78,12 +78,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> str:
     source, target = folder / "source", folder / "target"
     shutil.copytree(EXAMPLE, source)  # pip builds in there
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
-    result = subprocess.run(
+    completed = subprocess.run(
         [*command, str(target), str(source)], capture_output=True, text=True, timeout=300
     )
-    if "No matching distribution found for hatchling" in result.stderr:
+    if "No matching distribution found for hatchling" in completed.stderr:
         pytest.skip("no package index is within reach")
-    assert result.returncode == 0, result.stderr
+    assert completed.returncode == 0, completed.stderr
     return str(target)
 
 
@@ -93,24 +93,24 @@ def test_the_example_is_one_short_file() -> None:
 
 @pytest.mark.verify
 def test_an_installed_player_is_known_by_its_name(installed: str, tmp_path: Path) -> None:
-    infos = json.loads(call("ggp players --json", tmp_path, installed))
-    assert [info["name"] for info in infos][-1] == "cautious"
-    assert [option["name"] for option in infos[-1]["options"]] == ["playouts"]
+    players = json.loads(call("ggp players --json", tmp_path, installed))
+    assert [player["name"] for player in players][-1] == "cautious"
+    assert [option["name"] for option in players[-1]["options"]] == ["playouts"]
 
 
 def test_it_is_evaluated_and_takes_the_best_worst_case(installed: str, tmp_path: Path) -> None:
     command = "ggp evaluate exploding_bomb --role agent --player cautious --json"
-    found = json.loads(call(command, tmp_path, installed))
-    worth = {move["move"]: move["value"] for move in found["moves"]}
-    assert found["choice"] == max(worth, key=lambda move: worth[move])
-    assert found["moves"][0]["visits"] == 2 * 16
+    evaluation = json.loads(call(command, tmp_path, installed))
+    worth = {move["move"]: move["value"] for move in evaluation["moves"]}
+    assert evaluation["choice"] == max(worth, key=lambda move: worth[move])
+    assert evaluation["moves"][0]["visits"] == 2 * 16
 
 
 @pytest.mark.verify
 def test_it_plays_matches_in_workers_too(installed: str, tmp_path: Path) -> None:
     command = "match-runner play kuhn_poker --player player1=cautious --matches 4 --json --jobs 2"
-    found = json.loads(call(command, tmp_path, installed))
-    assert [match["errors"] for match in found["matches"]] == [[]] * 4
+    report = json.loads(call(command, tmp_path, installed))
+    assert [match["errors"] for match in report["matches"]] == [[]] * 4
 
 
 @pytest.mark.verify
@@ -120,8 +120,8 @@ def test_it_is_compared_and_competes(installed: str, tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(
         'games = ["exploding_bomb"]\n[players]\ncareful = "cautious"\ndice = "random"\n'
     )
-    found = json.loads(call("match-runner tournament t.toml --json", tmp_path, installed))
-    assert (found["played"], found["problems"]) == (2, [])
+    report = json.loads(call("match-runner tournament t.toml --json", tmp_path, installed))
+    assert (report["played"], report["problems"]) == (2, [])
 
 
 @pytest.fixture
@@ -132,9 +132,9 @@ def served(installed: str) -> Iterator[str]:
     process = start(*command, environment={"PYTHONPATH": path})
     assert process.stdout is not None
     line = process.stdout.readline()
-    found = re.search(r"http://\S+", line)
-    assert found is not None, line + process.communicate(timeout=10)[1]
-    yield found.group()
+    address = re.search(r"http://\S+", line)
+    assert address is not None, line + process.communicate(timeout=10)[1]
+    yield address.group()
     process.terminate()
     process.communicate(timeout=30)
 
@@ -142,5 +142,5 @@ def served(installed: str) -> Iterator[str]:
 @pytest.mark.verify
 def test_it_is_served(served: str, tmp_path: Path) -> None:
     command = f"match-runner play exploding_bomb --player agent={served} --start-clock 30 "
-    found = json.loads(call(f"{command} --play-clock 10 --json", tmp_path))
-    assert found["matches"][0]["errors"] == []
+    report = json.loads(call(f"{command} --play-clock 10 --json", tmp_path))
+    assert report["matches"][0]["errors"] == []

@@ -1,4 +1,4 @@
-"""Players in modules of their own: what is said where they are no players, or cannot be made."""
+"""Players in modules of their own: errors where they are no players, or cannot be made."""
 
 from __future__ import annotations
 
@@ -139,13 +139,13 @@ def _module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("text", ["..:x", ".:x", ":x", "a..b:x", "os.:x", ".os:path", "a\0b:x"])
-def test_what_names_no_module_is_an_unknown_player(text: str) -> None:
+def test_text_that_names_no_module_is_an_unknown_player(text: str) -> None:
     with pytest.raises(ConfigError, match=r"unknown player .*; players: legal, random"):
         parse_spec(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("x = 1\nprint(y)\n", r"raised NameError: name 'y' is not defined .*{}\.py, line 2"),
         ("import os\nos.nothing\n", r"raised AttributeError: .*nothing.*{}\.py, line 2"),
@@ -155,10 +155,10 @@ def test_what_names_no_module_is_an_unknown_player(text: str) -> None:
     ],
 )
 def test_a_module_that_fails_says_where(
-    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = write_module(text, tmp_path, monkeypatch)
-    with pytest.raises(ConfigError, match=said.format(name)):
+    with pytest.raises(ConfigError, match=message.format(name)):
         parse_spec(f"{name}:P")
 
 
@@ -171,7 +171,7 @@ def test_a_player_that_takes_other_arguments_is_refused(module: str) -> None:
     )
 
 
-def test_options_that_are_none_are_refused(module: str) -> None:
+def test_options_that_are_no_dataclass_are_refused(module: str) -> None:
     with pytest.raises(ConfigError, match=f"options of {module}:Odd must be a dataclass"):
         parse_spec(f"{module}:Odd")
 
@@ -187,16 +187,18 @@ def test_a_player_that_cannot_be_made_says_where_its_code_failed(module: str) ->
         "--backend",
         "prolog",
     )
-    result = run_ggp(*args)
-    said = f"the player {module}:Breaks raised KeyError: 0 when it was made ({module}.py, line 21)"
-    assert (result.exit_code, result.stderr) == (2, f"error: {said}\n")
-    told = CliRunner().invoke(ggp_main, ["-v", *args], prog_name="ggp").stderr
-    assert "in deep\n    return {}[context.role]" in told
-    assert told.splitlines()[-1] == f"error: {said}"
+    outcome = run_ggp(*args)
+    message = (
+        f"the player {module}:Breaks raised KeyError: 0 when it was made ({module}.py, line 21)"
+    )
+    assert (outcome.exit_code, outcome.stderr) == (2, f"error: {message}\n")
+    log = CliRunner().invoke(ggp_main, ["-v", *args], prog_name="ggp").stderr
+    assert "in deep\n    return {}[context.role]" in log
+    assert log.splitlines()[-1] == f"error: {message}"
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "command",
     [
         ("evaluate", "--role", "player1"),
         ("exploit",),
@@ -204,17 +206,17 @@ def test_a_player_that_cannot_be_made_says_where_its_code_failed(module: str) ->
     ],
     ids=["evaluate", "exploit", "approximate"],
 )
-def test_a_player_that_raises_when_it_is_asked_is_blamed(
-    module: str, asked: tuple[str, ...]
+def test_a_player_that_raises_in_a_decision_is_blamed(
+    module: str, command: tuple[str, ...]
 ) -> None:
-    name, *options = asked
+    name, *options = command
     args = (name, "kuhn_poker", "--player", f"{module}:Stumbles", *options)
     line = error_line(*args)
     assert line == f"error: the player {module}:Stumbles raised KeyError: 0 ({module}.py, line 44)"
 
 
 @pytest.mark.parametrize(
-    ("player", "line", "said"),
+    ("player", "line", "message"),
     [
         ("Text", "decide", "`decide` of Text returned 'bet'"),
         ("Number", "decide", "`decide` of Number returned 3"),
@@ -225,10 +227,10 @@ def test_a_player_that_raises_when_it_is_asked_is_blamed(
         ("Slotted", "choose", "`choose` of Slotted returned 'bet'"),
     ],
 )
-def test_a_player_is_told_what_to_return_and_where(
-    module: str, player: str, line: str, said: str
+def test_errors_say_what_a_player_must_return_and_where(
+    module: str, player: str, line: str, message: str
 ) -> None:
-    told = error_line(
+    error = error_line(
         "evaluate",
         "kuhn_poker",
         "--role",
@@ -239,36 +241,38 @@ def test_a_player_is_told_what_to_return_and_where(
     )
     number = 1 + PLAYERS[: PLAYERS.index(f"class {player}")].count("\n")
     number += PLAYERS[PLAYERS.index(f"class {player}") :].split(f"def {line}")[0].count("\n")
-    assert told.startswith(f"error: {said}")
-    assert f" ({module}.py, line {number}): return " in told
-    wanted = "`ggp.players.Decision`" if line == "choose" else "the number of a move that is legal"
-    assert wanted in told
+    assert error.startswith(f"error: {message}")
+    assert f" ({module}.py, line {number}): return " in error
+    expected = (
+        "`ggp.players.Decision`" if line == "choose" else "the number of a move that is legal"
+    )
+    assert expected in error
     args = ["play", "kuhn_poker", "--player", f"player1={module}:{player}"]
-    result = CliRunner().invoke(main, args, prog_name="match-runner")
-    assert said in result.stderr
-    assert f" ({module}.py, line {number})" in result.stderr
+    outcome = CliRunner().invoke(main, args, prog_name="match-runner")
+    assert message in outcome.stderr
+    assert f" ({module}.py, line {number})" in outcome.stderr
 
 
-def test_own_helpers_and_copies_of_players_are_their_own_affair(module: str) -> None:
-    told = run_ggp("evaluate", "kuhn_poker", "--role", "player1", "--player", f"{module}:Helped")
-    assert told.exit_code == 0, told.stderr
-    assert "bet" in told.stdout
+def test_players_may_have_helpers_and_copies_of_themselves(module: str) -> None:
+    outcome = run_ggp("evaluate", "kuhn_poker", "--role", "player1", "--player", f"{module}:Helped")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "bet" in outcome.stdout
 
 
-def test_it_loses_its_moves_in_a_match(module: str) -> None:
+def test_a_player_that_cannot_be_made_loses_its_moves(module: str) -> None:
     args = ["play", "kuhn_poker", "--player", f"player1={module}:Breaks", "--player"]
-    result = CliRunner().invoke(main, [*args, "player2=random", "-v"], prog_name="match-runner")
-    assert result.exit_code == 1
-    assert isinstance(result.exception, SystemExit)
-    said = f"raised KeyError: 0 when it was made ({module}.py, line 21)"
-    assert f"turn 1, player1: the player {module}:Breaks {said}" in result.stderr
-    assert result.stderr.count("in deep\n    return {}[context.role]") == 1
-    assert "committed faults in every match" in result.stderr
+    outcome = CliRunner().invoke(main, [*args, "player2=random", "-v"], prog_name="match-runner")
+    assert outcome.exit_code == 1
+    assert isinstance(outcome.exception, SystemExit)
+    message = f"raised KeyError: 0 when it was made ({module}.py, line 21)"
+    assert f"turn 1, player1: the player {module}:Breaks {message}" in outcome.stderr
+    assert outcome.stderr.count("in deep\n    return {}[context.role]") == 1
+    assert "committed faults in every match" in outcome.stderr
 
 
-def test_a_server_has_others_decide_in_its_place(module: str) -> None:
-    told: list[Answer] = []
-    match = worker_match.WorkerMatch(told.append, lambda: False)
+def test_a_server_replaces_a_player_that_cannot_be_made(module: str) -> None:
+    answers: list[Answer] = []
+    match = worker_match.WorkerMatch(answers.append, lambda: False)
     match.build(
         Setup(
             find_game("kuhn_poker").read_text(),
@@ -281,7 +285,7 @@ def test_a_server_has_others_decide_in_its_place(module: str) -> None:
         )
     )
     match.think(Think(1, 0, (), 1e12))
-    answer = told[-1]
+    answer = answers[-1]
     assert isinstance(answer, MoveReport)
     assert answer.decision.fault is not None
     assert f"the player {module}:Breaks raised KeyError: 0" in answer.decision.fault

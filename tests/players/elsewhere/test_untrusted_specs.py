@@ -1,4 +1,4 @@
-"""Specs of those who may not run code or open files: what they can name, and what they cannot."""
+"""Untrusted specs: they may name players of this package, but neither files nor modules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_players_of_this_package_can_be_named(text: str) -> None:
 
 @pytest.mark.parametrize("name", list(PLAYERS))
 def test_no_option_takes_a_file(name: str, tmp_path: Path) -> None:
-    """Found by what the options declare: whatever reads a file says so."""
+    """The declarations of options are complete: an option that reads a file says so."""
     file = tmp_path / "secret"
     file.write_text("a = 1")
     for option in describe_player(name).options:
@@ -35,23 +35,24 @@ def test_no_option_takes_a_file(name: str, tmp_path: Path) -> None:
             with pytest.raises(ConfigError) as caught:
                 parse_spec(f"{name}:{option.name}={value}", trusted=False)
             assert "names a file" in str(caught.value) or "FILE" not in option.form
-            assert "does not say" not in str(caught.value)  # as one learns who has read it
+            # Only a reader of the file can say this.
+            assert "does not say" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "option", ["policy:file={}", "pimc:model=policy:{}", "los:evaluation={}", "over:boards={}"]
 )
-def test_whether_there_is_a_file_is_not_told(option: str, tmp_path: Path) -> None:
+def test_errors_do_not_reveal_whether_a_file_exists(option: str, tmp_path: Path) -> None:
     (tmp_path / "there").write_text("")
-    said = []
+    messages = []
     for name in ("there", "not"):
         with pytest.raises(ConfigError, match="names a file, which only a command line may") as why:
             parse_spec(option.format(tmp_path / name), trusted=False)
-        said.append(str(why.value))
-    assert said[0] == said[1]
+        messages.append(str(why.value))
+    assert messages[0] == messages[1]
 
 
-def test_a_file_that_is_called_like_one_of_the_games_is_not_read(
+def test_a_file_named_like_a_game_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "kriegspiel").write_text("a = 1")

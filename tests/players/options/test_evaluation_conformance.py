@@ -1,4 +1,4 @@
-"""What every evaluation keeps to, whoever offers it: our labs, or an installed package."""
+"""The contract of every evaluation, whether it is of our labs or of an installed package."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ EXAMPLES: Mapping[str, tuple[str, Callable[[Path], object]]] = {
     "npz": ("kuhn_poker", lambda path: write_policy(path, learnt("kuhn_poker"))),
     "num": ("kuhn_poker", lambda path: path.write_text("70")),
 }
-"""By the end of the names of files: a game, and what writes a file for it."""
+"""By the suffix of a file: a game, and a function that writes a file for it."""
 
 
 def machine_of(end: str) -> Machine:
     return machine_of_game(EXAMPLES[end][0], "propnet")
 
 
-def made(end: str, folder: Path, role: int) -> tuple[Evaluation, States]:
+def evaluation_and_states(end: str, folder: Path, role: int) -> tuple[Evaluation, States]:
     """An evaluation, and unfinished states of several turns."""
     (game, write), form, machine = EXAMPLES[end], EVALUATIONS[end], machine_of(end)
     path = folder / f"file.{end}"
@@ -49,7 +49,7 @@ def made(end: str, folder: Path, role: int) -> tuple[Evaluation, States]:
 @ends
 @pytest.mark.parametrize("role", [0, 1])
 def test_values_are_goals(end: str, role: int, tmp_path: Path) -> None:
-    evaluation, states = made(end, tmp_path, role)
+    evaluation, states = evaluation_and_states(end, tmp_path, role)
     values, turns = evaluation.values(states, role, np.random.default_rng(2))
     low, high = machine_of(end).goal_range
     assert values.shape == turns.shape == (len(states),)
@@ -59,19 +59,17 @@ def test_values_are_goals(end: str, role: int, tmp_path: Path) -> None:
 
 
 @ends
-def test_what_is_certain_depends_on_the_state_alone(end: str, tmp_path: Path) -> None:
-    evaluation, states = made(end, tmp_path, 0)
+def test_certain_values_depend_on_the_state_alone(end: str, tmp_path: Path) -> None:
+    evaluation, states = evaluation_and_states(end, tmp_path, 0)
     values, _ = evaluation.values(states, 0, np.random.default_rng(2))
     back = np.arange(len(states))[::-1]
-    again, _ = evaluation.values(states.take(back), 0, np.random.default_rng(3))
+    reversed_values, _ = evaluation.values(states.take(back), 0, np.random.default_rng(3))
     if evaluation.certain:
-        assert again[back].tolist() == pytest.approx(values.tolist())
+        assert reversed_values[back].tolist() == pytest.approx(values.tolist())
 
 
 @ends
-def test_a_file_that_is_not_there_or_holds_something_else_is_refused(
-    end: str, tmp_path: Path
-) -> None:
+def test_missing_and_malformed_files_are_refused(end: str, tmp_path: Path) -> None:
     wrong = tmp_path / f"wrong.{end}"
     with pytest.raises(ConfigError, match=wrong.name):
         EVALUATIONS[end].check(str(wrong))

@@ -1,4 +1,4 @@
-"""What every model of the others keeps to, whoever offers it: we, our labs, or a package."""
+"""The contract of every opponent model, whether it is ours, of a lab, or of a package."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EXAMPLES: Mapping[str, Callable[[Path], str]] = {
     "learned": lambda folder: policy_file(folder, "never_bluffs"),
     "bold": lambda folder: "7",
 }
-"""What follows the names of models that want more; files are written into a folder."""
+"""Arguments of the models that need one; files are written into a folder."""
 
 
 def text_of(name: str, folder: Path) -> str:
@@ -58,10 +58,10 @@ def thinker(text: str) -> SearchPlayer:
 def test_legal_moves_have_probabilities(name: str, tmp_path: Path) -> None:
     player = thinker(text_of(name, tmp_path))
     machine, bag = player.machine, player.tracker.bag
-    states, other = bag.states_of(0), 1
-    moves = machine.legal(states, other)
-    views = None if bag.sets.views is None else bag.sets.views[bag.lanes_of(0), other]
-    shares = np.exp(log_likelihoods(player.model, machine, states, other, moves, views))
+    states, opponent = bag.states_of(0), 1
+    moves = machine.legal(states, opponent)
+    views = None if bag.sets.views is None else bag.sets.views[bag.lanes_of(0), opponent]
+    shares = np.exp(log_likelihoods(player.model, machine, states, opponent, moves, views))
     assert np.add.reduceat(shares, moves.offsets[:-1]) == pytest.approx(np.ones(len(states)))
     assert (shares > 0).all()  # a wrong model makes no move impossible
     assert len(states) == 2
@@ -78,14 +78,14 @@ def test_players_with_a_model_decide_the_same_with_the_same_seed(name: str, tmp_
 @names
 def test_a_model_draws_nothing_from_the_generator_of_the_player(name: str, tmp_path: Path) -> None:
     machine, rng = machine_of_game(GAME, "propnet"), np.random.default_rng(5)
-    before = str(rng.bit_generator.state)
+    old_state = str(rng.bit_generator.state)
     text = text_of(name, tmp_path)
     model_of(text, machine, PathTree(machine), 0, rng, load_program(GAME))
-    assert str(rng.bit_generator.state) == before
+    assert str(rng.bit_generator.state) == old_state
 
 
 @names
-def test_a_file_is_one_that_the_user_names(name: str, tmp_path: Path) -> None:
+def test_only_a_command_line_may_name_a_file(name: str, tmp_path: Path) -> None:
     text = text_of(name, tmp_path)
     if MODELS[name].names_file(text.partition(":")[2]):
         with pytest.raises(ConfigError, match="which only a command line may"):

@@ -1,4 +1,4 @@
-"""The option `model`: how players believe that the others move, and what they learn of it."""
+"""The option `model`: how players expect their opponents to move, and learn it."""
 
 from __future__ import annotations
 
@@ -35,49 +35,49 @@ PLAYERS = ("hyperplay:n=4", "hyperplay2:n=4", "ismcts:trials=500")
 
 
 def player(spec: str, role: str, turns: list[tuple[str, list[str]]]) -> SearchPlayer:
-    """A player of `kuhn_poker` that was told these turns."""
+    """A player of `kuhn_poker` that has observed these turns."""
     machine = machine_of_game("kuhn_poker", "propnet")
-    made = make_player(
+    thinker = make_player(
         parse_spec(spec), machine, machine.roles.index(role), np.random.default_rng(0)
     )
-    assert isinstance(made, SearchPlayer)
+    assert isinstance(thinker, SearchPlayer)
     for move, percepts in turns:
-        made.observe(move, percepts)
-    return made
+        thinker.observe(move, percepts)
+    return thinker
 
 
-def holdings(thinker: SearchPlayer, other: str) -> dict[str, float]:
-    """What the player thinks that the other one holds."""
+def holdings(thinker: SearchPlayer, opponent: str) -> dict[str, float]:
+    """The probabilities of the opponent's cards, in the player's belief."""
     bag = thinker.tracker.bag
     fluents = thinker.machine.fluents(bag.states_of(0))
     weights = bag.weights_of(0).tolist()
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for state, weight in zip(fluents, weights, strict=True):
-        (card,) = [f.strip("()").split()[2] for f in state if f.startswith(f"(holds {other}")]
-        found[card] = found.get(card, 0.0) + weight
-    return found
+        (card,) = [f.strip("()").split()[2] for f in state if f.startswith(f"(holds {opponent}")]
+        shares[card] = shares.get(card, 0.0) + weight
+    return shares
 
 
 def calling_shares(spec: str) -> dict[str, float]:
-    """How often the second player calls a bet with each card, as a player's model has it."""
+    """How often the second player calls a bet with each card, by a player's model."""
     thinker = player(spec, "player1", [])
     machine, model = thinker.machine, thinker.path_model
     assert model is not None
     fold, call = (machine.move_id(text) for text in ("fold", "call"))
     moves = Ragged(np.array([0, 2]), np.array([fold, call]))
-    found = {}
+    calls = {}
     for card in DEALT:
         history = (("noop", (f"(dealt {card})",)), ("noop", ("bet",)))
         path = path_of(machine, thinker.tracker.tree, 1, history)
         shares, trust = model.shares(1, np.array([path]), moves)
         assert trust.tolist() == [1.0]
-        found[card] = float(shares[1])
-    return found
+        calls[card] = float(shares[1])
+    return calls
 
 
 class TestWeights:
     @pytest.mark.parametrize("spec", ["hyperplay:n=4", "hyperplay2:n=8,exact=0", "pimc"])
-    def test_what_the_opponent_did_weighs_as_its_policy_says(
+    def test_particles_are_weighted_by_the_policy_of_the_opponent(
         self, spec: str, tmp_path: Path
     ) -> None:
         file = policy_file(tmp_path, "never_bluffs")
@@ -89,7 +89,7 @@ class TestWeights:
         usual = player(spec, "player2", turns)
         assert holdings(usual, "player1") == pytest.approx({"jack": 0.5, "king": 0.5})
 
-    def test_what_a_file_does_not_say_is_as_usual(self, tmp_path: Path) -> None:
+    def test_moves_that_a_file_lacks_are_uniform(self, tmp_path: Path) -> None:
         file = tmp_path / "policy.json"
         write_strategies(str(file), {"player1": {(("noop", ("(dealt king)",)),): {"bet": 3.0}}})
         turns = [*DEALT["queen"], ("noop", ["bet"])]
@@ -99,7 +99,7 @@ class TestWeights:
         expected = {card: share / total for card, share in likely.items()}
         assert holdings(thinker, "player1") == pytest.approx(expected)
 
-    def test_who_goes_by_thresholds_bets_with_a_king(self) -> None:
+    def test_a_threshold_opponent_bets_with_a_king(self) -> None:
         turns = [*DEALT["queen"], ("noop", ["bet"])]
         thinker = player("hyperplay:n=4,model=threshold", "player2", turns)
         # A jack wins 3/8 of the goals at most, and a king 7/8: above 3/4, from which it bets.
@@ -131,7 +131,9 @@ class TestWeights:
 
 class TestSearch:
     @pytest.mark.parametrize("spec", ["hyperplay2:n=4", "ismcts:trials=500"])
-    def test_a_bluff_is_worth_it_against_who_folds(self, spec: str, tmp_path: Path) -> None:
+    def test_a_bluff_is_worth_it_against_an_opponent_who_folds(
+        self, spec: str, tmp_path: Path
+    ) -> None:
         folds: Strategy = {
             (("noop", (f"(dealt {card})",)), ("noop", ("bet",))): {"fold": 1.0}
             for card in ("jack", "queen", "king")
@@ -140,7 +142,7 @@ class TestSearch:
         write_strategies(file, {"player2": folds})
         thinker = player(f"{spec},model=policy:{file}", "player1", DEALT["jack"])
         decision = thinker.choose()
-        values = {each.move: each.value for each in decision.values}
+        values = {estimate.move: estimate.value for estimate in decision.values}
         assert decision.move == "bet"
         assert values["bet"] == pytest.approx(75, abs=3)
         usual = {v.move: v.value for v in player(spec, "player1", DEALT["jack"]).choose().values}
@@ -148,12 +150,12 @@ class TestSearch:
         assert usual["bet"] < 50
 
     @pytest.mark.parametrize("spec", ["hyperplay:n=4", "hyperplay2:n=4", "ismcts:trials=500"])
-    def test_the_usual_model_is_the_uniform_one(self, spec: str) -> None:
-        said = [
+    def test_the_default_model_is_uniform(self, spec: str) -> None:
+        estimates = [
             player(f"{spec}{model}", "player1", DEALT["queen"]).choose().values
             for model in ("", ",model=uniform")
         ]
-        assert said[0] == said[1]
+        assert estimates[0] == estimates[1]
 
 
 class TestLearning:
@@ -177,7 +179,7 @@ class TestLearning:
         spec = f"hyperplay:n=4,model=learned:{file}"
         player(spec, "player2", [*self.FACED]).ended("fold", [], 25)
         assert self.counted(file) == pytest.approx({"jack": 0.5, "king": 0.5})
-        # After jacks that were shown to check, the same fold says that it was rather a king.
+        # Once jacks were seen to check, a bet followed by a fold makes a king more likely.
         remember(str(file), {"player1": {self.BETS["jack"]: {"check": 20.0}}})
         player(spec, "player2", [*self.FACED]).ended("fold", [], 25)
         assert self.counted(file)["king"] > 0.5 + 0.8
@@ -189,9 +191,7 @@ class TestLearning:
         jack = PRIOR_COUNTS / (18 + PRIOR_COUNTS) / 2 + 18 / (18 + PRIOR_COUNTS) * 0.005
         assert holdings(thinker, "player1")["jack"] == pytest.approx(jack / (jack + 0.5))
 
-    def test_matches_of_a_series_are_counted_only_where_that_is_asked_for(
-        self, tmp_path: Path
-    ) -> None:
+    def test_matches_of_a_series_are_counted_only_on_request(self, tmp_path: Path) -> None:
         file = tmp_path / "counts.json"
         spec = f"player2=hyperplay:n=2,model=learned:{file}"
         conditions = Conditions()
@@ -205,44 +205,44 @@ class TestLearning:
         play_match(arena, 7, conditions, counts=False)
         play_match(arena_of("kuhn_poker", "player2=hyperplay:n=2"), 7, conditions)
         assert file.read_text() == text
-        assert [each.name for each in tmp_path.iterdir()] == ["counts.json"]
+        assert [entry.name for entry in tmp_path.iterdir()] == ["counts.json"]
 
     @pytest.mark.verify
-    def test_what_was_learned_raises_the_score(self, tmp_path: Path) -> None:
-        """Seen in decisions at all information sets: how they do against the opponent."""
+    def test_learned_counts_raise_the_score(self, tmp_path: Path) -> None:
+        """The score of decisions at all information sets against the opponent."""
         opponent = policy_file(tmp_path, "never_bluffs")
         counts = tmp_path / "counts.json"
         spec = "hyperplay2:n=4"
         learning = f"{spec},model=learned:{counts}"
         for seed in range(40):
-            for own, other in (("player1", "player2"), ("player2", "player1")):
+            for learner, rival in (("player1", "player2"), ("player2", "player1")):
                 arena = arena_of(
-                    "kuhn_poker", f"{own}={learning}", f"{other}=policy:file={opponent}"
+                    "kuhn_poker", f"{learner}={learning}", f"{rival}=policy:file={opponent}"
                 )
                 assert play_match(arena, seed).error is None
-        tree, known = kuhn().tree, read_strategies(opponent)
-        assert score(tree, learning, known, 0) > score(tree, spec, known, 0) + 1
+        tree, strategies = kuhn().tree, read_strategies(opponent)
+        assert score(tree, learning, strategies, 0) > score(tree, spec, strategies, 0) + 1
 
 
 class TestThresholds:
     def prospects(self, values: list[float], spreads: list[float]) -> Prospects:
-        each = np.array(spreads)
-        return Prospects(np.arange(len(values)), np.array(values), each, each)
+        widths = np.array(spreads)
+        return Prospects(np.arange(len(values)), np.array(values), widths, widths)
 
     @pytest.mark.parametrize(
         ("win", "move"), [(0.3, "fold"), (0.55, "call"), (0.74, "call"), (0.8, "raise")]
     )
     def test_bands_are_those_of_the_paper(self, win: float, move: str) -> None:
-        # In no order: the least bold move is the one that nothing depends on.
-        each = self.prospects([win, 0.1, win - 0.1], [0.5, 0.0, 0.3])
-        shares = banded(each)
+        # The spreads are in no order: nothing depends on the least bold move.
+        prospect = self.prospects([win, 0.1, win - 0.1], [0.5, 0.0, 0.3])
+        shares = banded(prospect)
         assert ["raise", "fold", "call"][int(np.argmax(shares))] == move
         assert shares.sum() == pytest.approx(1)
         assert shares.min() > 0
 
 
 class TestFiles:
-    def test_counts_of_processes_at_work_side_by_side_are_all_kept(self, tmp_path: Path) -> None:
+    def test_counts_of_parallel_processes_are_all_kept(self, tmp_path: Path) -> None:
         file = str(tmp_path / "counts.json")
         with multiprocessing.get_context("fork").Pool(3) as pool:
             pool.map(_count_ten_times, [file] * 3)
@@ -259,7 +259,7 @@ class TestFiles:
             ),
         ],
     )
-    def test_what_is_no_strategy_is_said_to_be_none(
+    def test_files_without_a_strategy_are_refused(
         self, text: str, message: str, tmp_path: Path
     ) -> None:
         file = tmp_path / "file.json"
@@ -278,7 +278,7 @@ class TestFiles:
             ("late:hot", "needs a number from 0.1 to 99.9 in late:P, not 'hot'"),
         ],
     )
-    def test_a_model_that_cannot_be_is_refused(self, model: str, message: str) -> None:
+    def test_impossible_models_are_refused(self, model: str, message: str) -> None:
         with pytest.raises(ConfigError) as caught:
             parse_spec(f"hyperplay:model={model}")
         assert message in str(caught.value)
@@ -287,7 +287,7 @@ class TestFiles:
         assert parse_spec("oos:model=uniform").options == parse_spec("oos").options
         assert "model" not in {option.name for option in describe_player("oos").options}
 
-    def test_a_file_that_is_not_there_is_named(self, tmp_path: Path) -> None:
+    def test_errors_name_a_missing_file(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=r"nowhere\.json cannot be read"):
             player(f"hyperplay:model=policy:{tmp_path}/nowhere.json", "player1", [])
 
@@ -304,8 +304,8 @@ class TestPolicy:
         thinker.observe("noop", ["bet"])
         called = read_strategies(file)["player1"]
         (share,) = [m["call"] for h, m in called.items() if "call" in m and "queen" in str(h)]
-        found = thinker.choose().probabilities
-        assert found == pytest.approx({"call": share, "fold": 1 - share})
+        mixed = thinker.choose().probabilities
+        assert mixed == pytest.approx({"call": share, "fold": 1 - share})
 
     def test_without_a_file_all_moves_are_equally_likely(self) -> None:
         machine = machine_of_game("kuhn_poker", "propnet")
@@ -313,11 +313,11 @@ class TestPolicy:
         thinker.observe("noop", ["(dealt queen)"])
         assert thinker.choose().probabilities == {"bet": 0.5, "check": 0.5}
 
-    def test_what_solve_prints_can_be_followed(self, tmp_path: Path) -> None:
+    def test_the_output_of_solve_can_be_followed(self, tmp_path: Path) -> None:
         file = tmp_path / "kuhn.json"
         file.write_text(json.dumps(json_of("solve", "kuhn_poker", "--strategy")))
-        found = read_strategies(str(file))
-        assert {role: len(strategy) for role, strategy in found.items()} == {
+        strategies = read_strategies(str(file))
+        assert {role: len(strategy) for role, strategy in strategies.items()} == {
             "player1": 6,
             "player2": 6,
         }

@@ -1,4 +1,4 @@
-"""Bounds of options that their authors cannot have meant, and files that options name."""
+"""Options whose bounds are mistakes of their authors, and files that options name."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def test_default_must_be_possible() -> None:
 def test_option_may_be_on_or_off() -> None:
     @dataclass(frozen=True)
     class Options:
-        ahead: int = whole(1, "whether to look ahead", low=0, high=1)
+        look_ahead: int = whole(1, "whether to look ahead", low=0, high=1)
         depth: int | None = whole(None, "how far", usual="as far as there is time")
 
-    assert read_options(Options, "mine", "ahead=0") == Options(ahead=0)
-    assert next((each.low, each.high) for each in describe_options(Options)) == (0, 1)
+    assert read_options(Options, "mine", "look_ahead=0") == Options(look_ahead=0)
+    assert next((option.low, option.high) for option in describe_options(Options)) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -54,30 +54,35 @@ def test_option_may_be_on_or_off() -> None:
         ("over:evaluation=none.toml", "option 'evaluation' of player over: there is no file"),
     ],
 )
-def test_files_are_read_when_a_spec_is(spec: str, message: str) -> None:
+def test_files_are_read_with_the_spec(spec: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse_spec(spec)
 
 
 def test_policies_are_not_taken_for_strategies(tmp_path: Path) -> None:
-    file = tmp_path / "learnt.npz"
-    file.write_bytes(b"PK\x03\x04\xff")
+    strategy_file = tmp_path / "learnt.npz"
+    strategy_file.write_bytes(b"PK\x03\x04\xff")
     with pytest.raises(ConfigError, match=r"it is no text; .* learned:policy=.*learnt.npz plays"):
-        parse_spec(f"policy:file={file}")
+        parse_spec(f"policy:file={strategy_file}")
 
 
 def test_files_that_decide_what_a_player_does_are_known(tmp_path: Path) -> None:
-    file, other = str(tmp_path / "told.json"), str(tmp_path / "mine.toml")
-    write_strategies(file, {"player1": {}})
-    Path(other).write_text(find_companion("kriegspiel", ".toml").read_text())
-    assert files_read(parse_spec(f"policy:file={file}").options) == {"file": file}
-    assert files_read(parse_spec(f"hyperplay:model=policy:{file}").options) == {"model": file}
-    both = parse_spec(f"hs:evaluation={other},boards={other}").options
-    assert files_read(both) == {"evaluation": other, "boards": other}
-    # What comes with ggp changes with its version, and matches add to what is learnt of opponents.
-    for spec in ("hs:evaluation=kriegspiel,boards=kriegspiel", f"hyperplay:model=learned:{file}"):
+    strategy_file, piece_file = str(tmp_path / "told.json"), str(tmp_path / "mine.toml")
+    write_strategies(strategy_file, {"player1": {}})
+    Path(piece_file).write_text(find_companion("kriegspiel", ".toml").read_text())
+    assert files_read(parse_spec(f"policy:file={strategy_file}").options) == {"file": strategy_file}
+    assert files_read(parse_spec(f"hyperplay:model=policy:{strategy_file}").options) == {
+        "model": strategy_file
+    }
+    hs_options = parse_spec(f"hs:evaluation={piece_file},boards={piece_file}").options
+    assert files_read(hs_options) == {"evaluation": piece_file, "boards": piece_file}
+    # Files of ggp change with its version, and matches add to the counts of opponents.
+    for spec in (
+        "hs:evaluation=kriegspiel,boards=kriegspiel",
+        f"hyperplay:model=learned:{strategy_file}",
+    ):
         assert files_read(parse_spec(spec).options) == {}
-    before = digests_of_files(parse_spec(f"policy:file={file}"))
-    assert before == digests_of_files(parse_spec(f"pimc:model=policy:{file}"))
-    write_strategies(file, {"player2": {}})
-    assert before != digests_of_files(parse_spec(f"policy:file={file}"))
+    old_digests = digests_of_files(parse_spec(f"policy:file={strategy_file}"))
+    assert old_digests == digests_of_files(parse_spec(f"pimc:model=policy:{strategy_file}"))
+    write_strategies(strategy_file, {"player2": {}})
+    assert old_digests != digests_of_files(parse_spec(f"policy:file={strategy_file}"))

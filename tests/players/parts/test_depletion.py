@@ -1,11 +1,11 @@
-"""Players without any particle, for many turns: what they keep in memory, and what they do."""
+"""Players without any particle, for many turns: their memory and their decisions."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import count
-from typing import cast
 
 import numpy as np
 import pytest
@@ -13,7 +13,6 @@ import pytest
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.errors import BeliefDepletedError, ReasonerLimitError
 from ggp.machine import Machine
-from ggp.machine.base import UNKNOWN
 from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.players.parts.guessed_states import GUESSED, ROUNDS
 from ggp.players.parts.tracker import Submission, Tracker
@@ -21,6 +20,8 @@ from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game, machine_of_rules
 
 LENGTH = 40
+
+PlayerMaker = Callable[[Machine, str, int], BeliefPlayer]
 
 HAYSTACK = (
     "(role seer) (role random) (role other) (init (at 0)) (init fresh) "
@@ -43,17 +44,27 @@ HAYSTACK = (
 """Nothing is broken until the last turns; 900 joint moves a turn."""
 
 
-def player_of(machine: Machine, spec: str, attempts: int) -> BeliefPlayer:
-    player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
-    assert isinstance(player, BeliefPlayer)
-    assert isinstance(player.tracker.belief, HyperPlaySampler)
-    player.tracker.belief._max_attempts = attempts
-    return player
+@pytest.fixture(name="player_of")
+def _player_of(monkeypatch: pytest.MonkeyPatch) -> PlayerMaker:
+    """A function that makes players whose samplers make this many attempts without a clock."""
+
+    def make(machine: Machine, spec: str, attempts: int) -> BeliefPlayer:
+        monkeypatch.setattr(HyperPlaySampler, "usual_attempts", attempts)
+        monkeypatch.setattr("ggp.players.parts.belief_player.FEW_ATTEMPTS", attempts)
+        player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
+        assert isinstance(player, BeliefPlayer)
+        return player
+
+    return make
+
+
+def fail(*args: object, **kwargs: object) -> object:
+    raise ReasonerLimitError("inferences", 1, "a test")
 
 
 @pytest.mark.parametrize("recovers", [False, True])
-def test_turns_without_particles_leave_nothing_behind(
-    recovers: bool, monkeypatch: pytest.MonkeyPatch
+def test_turns_without_particles_use_bounded_memory(
+    recovers: bool, player_of: PlayerMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ggp.players.parts.tracker.MIN_NODES", 0)
     monkeypatch.setattr("ggp.belief.finding.last_resorts.ATTEMPTS", 1_000)
@@ -64,25 +75,27 @@ def test_turns_without_particles_leave_nothing_behind(
     tracker = player.tracker
     advance, sizes = tracker.belief.advance, []
 
-    def fail(*args: object, **kwargs: object) -> object:
+    def fail_once(*args: object, **kwargs: object) -> object:
         monkeypatch.setattr(tracker.belief, "advance", advance)
-        raise ReasonerLimitError("inferences", 1, "a test")
+        return fail()
 
     for turn in range(30):
         if recovers and turn % 4 == 0:  # lost, then found again
-            monkeypatch.setattr(tracker.belief, "advance", fail)
+            monkeypatch.setattr(tracker.belief, "advance", fail_once)
         player.observe("wait", [] if recovers else ["broken"])
         assert tracker.bag.depleted[0] == (not recovers or turn % 4 == 0)
         sizes.append(len(tracker.tree))
     # A path is forgotten before there are twice as many as are needed: ours, and while there are
     # particles, those of two other roles along each of four.
-    needed = (1 + 4 * 2) * 33 if recovers else 33 + 4 * 2 * 3
-    assert max(sizes) <= 2 * needed + 100
+    num_needed = (1 + 4 * 2) * 33 if recovers else 33 + 4 * 2 * 3
+    assert max(sizes) <= 2 * num_needed + 100
 
 
 @pytest.mark.parametrize("exact", [0, 2_000])
 @pytest.mark.parametrize("backend", ["prolog", "propnet"])
-def test_what_was_proved_impossible_is_not_searched_again(exact: int, backend: str) -> None:
+def test_what_was_proved_impossible_is_not_searched_again(
+    exact: int, backend: str, player_of: PlayerMaker
+) -> None:
     machine = machine_of_rules(HAYSTACK, backend)
     player = player_of(machine, f"hyperplay2:n=2,exact={exact}", 400_000)
     player.observe("wait", ["broken"])
@@ -99,7 +112,9 @@ def test_what_was_proved_impossible_is_not_searched_again(exact: int, backend: s
         assert player.tracker.bag.exact[0]
 
 
-def test_that_a_bag_is_lost_is_told_once_a_match(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_lost_bag_causes_one_warning_a_match(
+    player_of: PlayerMaker, caplog: pytest.LogCaptureFixture
+) -> None:
     machine = machine_of_rules(HAYSTACK, "propnet")
     for _ in range(2):
         caplog.clear()
@@ -110,13 +125,15 @@ def test_that_a_bag_is_lost_is_told_once_a_match(caplog: pytest.LogCaptureFixtur
             for _ in range(5):
                 faults += player.choose().fault is not None
                 player.observe("watch", [])
-        told = [record.levelno for record in caplog.records if "agrees" in record.message]
+        levels = [record.levelno for record in caplog.records if "agrees" in record.message]
         assert faults == 5
-        assert told == [logging.WARNING, *[logging.INFO] * (len(told) - 1)]
-        assert len(told) >= 5
+        assert levels == [logging.WARNING, *[logging.INFO] * (len(levels) - 1)]
+        assert len(levels) >= 5
 
 
-def test_a_long_path_is_walked_once_for_each_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_path_is_walked_once_for_each_turn(
+    player_of: PlayerMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not once for each of its beginnings: long matches would take the square of their length."""
     machine = machine_of_rules(HAYSTACK, "propnet")
     player = player_of(machine, "hyperplay:n=1,exact=0", 1)
@@ -147,7 +164,8 @@ def test_a_fallback_knows_whose_turn_it_is(
     player = make_player(parse_spec(spec), machine, second, np.random.default_rng(3))
     assert isinstance(player, BeliefPlayer)
     tracker = player.tracker
-    monkeypatch.setattr(tracker, "_advance", tracker._empty_bag)
+    monkeypatch.setattr(tracker.belief, "advance", fail)
+    monkeypatch.setattr(tracker.belief, "at", fail)
     monkeypatch.setattr(tracker, "spare_bag", lambda deadline: None)
     for turn in range(turns):
         player.observe("(drop 3)" if turn % 2 else "noop", ())
@@ -156,24 +174,28 @@ def test_a_fallback_knows_whose_turn_it_is(
     assert (decision.move == "noop") == (turns % 2 == 0)
 
 
-def test_states_are_guessed_with_own_moves_and_anew_when_particles_are_found() -> None:
+def test_states_are_guessed_with_own_moves_and_anew_when_particles_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     machine = machine_of_game("tic_tac_toe", "propnet")
     role = machine.roles.index("xplayer")
     player = make_player(parse_spec("random"), machine, role, np.random.default_rng(3))
     assert isinstance(player, BeliefPlayer)
     tracker = player.tracker
-    lost = tracker._empty_bag(tracker.bag, [UNKNOWN, UNKNOWN, UNKNOWN])
-    tracker.bag = lost
-    tracker._turns_since.append([cast("int", machine.move_id("(mark 2 2)")), UNKNOWN, UNKNOWN])
+    with monkeypatch.context() as patch:
+        patch.setattr(tracker.belief, "advance", fail)
+        player.observe("(mark 2 2)", None)
+    assert tracker.bag.depleted[0]
     guessed = machine.fluents(tracker.guesses().states)
     assert guessed
     assert all("(marked 2 2 xplayer)" in fluents for fluents in guessed)
-    tracker._know(tracker.belief.start(role))
-    (first,) = {frozenset(fluents) for fluents in machine.fluents(tracker.guesses().states)}
-    assert "(control xplayer)" in first
+    player.observe("noop", ["(did xplayer noop)", "(did oplayer (mark 1 1))"])
+    assert not tracker.bag.depleted[0]
+    (state,) = {frozenset(fluents) for fluents in machine.fluents(tracker.guesses().states)}
+    assert {"(marked 2 2 xplayer)", "(marked 1 1 oplayer)", "(control xplayer)"} <= state
 
 
-TOLD_LATE = (
+REVEALED_LATE = (
     "(role seer) (role random) (init (at 0)) "
     + "".join(f"(succ {i} {i + 1}) " for i in range(5))
     + "".join(f"(number {i}) " for i in range(12))
@@ -188,15 +210,17 @@ TOLD_LATE = (
     (<= terminal (true (at 5))) (goal seer 50) (goal random 0)
     """
 )
-"""Three of twelve numbers, and nothing is known of them until all are told: one path in 1,728."""
+"""Three of twelve numbers, all revealed at once in the end: one path in 1,728."""
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("is_timed", [False, True])
 def test_search_for_particles_is_bounded_by_the_clock_where_there_is_one(is_timed: bool) -> None:
-    machine = machine_of_rules(TOLD_LATE, "propnet")
-    few = HyperPlaySampler(machine, PathTree(machine), capacity=16, exact=0, max_attempts=10_000)
-    tracker = Tracker(few, machine, 0, np.random.default_rng(100))
+    machine = machine_of_rules(REVEALED_LATE, "propnet")
+    sampler = HyperPlaySampler(
+        machine, PathTree(machine), capacity=16, exact=0, max_attempts=10_000
+    )
+    tracker = Tracker(sampler, machine, 0, np.random.default_rng(100))
     looks = count()
     for percepts in ([], [], [], ["(all 7 8 9)"]):
         now_s = 0.0005 * next(looks)
@@ -206,8 +230,8 @@ def test_search_for_particles_is_bounded_by_the_clock_where_there_is_one(is_time
     assert bool(tracker.bag.depleted[0]) is not is_timed
 
 
-def test_one_path_in_many_is_found_with_few_attempts() -> None:
-    machine = machine_of_rules(TOLD_LATE, "propnet")
+def test_one_path_in_many_is_found_with_few_attempts(player_of: PlayerMaker) -> None:
+    machine = machine_of_rules(REVEALED_LATE, "propnet")
     player = player_of(machine, "random", 100)
     for percepts in ([], [], [], ["(all 7 8 9)"]):
         player.observe("wait", percepts)
@@ -216,7 +240,7 @@ def test_one_path_in_many_is_found_with_few_attempts() -> None:
 
 @pytest.mark.parametrize(("rescue", "is_lost"), [("all", False), ("none", True)])
 def test_without_rescue_there_is_forward_sampling_alone(rescue: str, is_lost: bool) -> None:
-    machine = machine_of_rules(TOLD_LATE, "propnet")
+    machine = machine_of_rules(REVEALED_LATE, "propnet")
     spec = f"hyperplay:particles=4,playouts=2,exact=0,rescue={rescue}"
     player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(1))
     assert isinstance(player, BeliefPlayer)

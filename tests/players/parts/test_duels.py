@@ -29,14 +29,14 @@ AT_ONCE = """
 LEFT_WINS = f"{AT_ONCE} (goal left 100) (goal right 0)"
 
 OWN_GOALS = f"{AT_ONCE} (<= (goal ?r 100) (true (said ?r 2))) (<= (goal ?r 90) (true (said ?r 1)))"
-"""What one role says is all the same to the other."""
+"""A role's goal depends on its own moves alone."""
 
 
 def maker(spec: str) -> Maker:
-    def made(machine: Machine, role: int, rng: np.random.Generator) -> Player:
+    def make(machine: Machine, role: int, rng: np.random.Generator) -> Player:
         return make_player(parse_spec(spec), machine, role, rng)
 
-    return made
+    return make
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "blind_breakthrough"])
@@ -53,15 +53,15 @@ def test_the_better_player_wins_duels(game: str) -> None:
 
 def test_duels_end_in_time() -> None:
     machine, clock = machine_of_game("breakthrough", "propnet"), Ticking(0.01)
-    both = maker("mcts"), maker("mcts")
-    score = duels(machine, both, 1000, np.random.default_rng(1), Deadline(10.0, clock))
+    makers = maker("mcts"), maker("mcts")
+    score = duels(machine, makers, 1000, np.random.default_rng(1), Deadline(10.0, clock))
     assert score.matches < 1000
     assert clock.now_s < 11
 
 
 @dataclass
 class Uses:
-    """A player that uses all of its time, and notes how much there was."""
+    """A player that uses all of its time, and records how much it had."""
 
     had_s: list[float]
     move: str = "(say 1)"
@@ -83,7 +83,7 @@ class Uses:
         pytest.fail("this deadline never passes")
 
 
-def test_both_have_time_where_roles_move_at_once() -> None:
+def test_both_players_have_time_if_roles_move_simultaneously() -> None:
     machine = machine_of_rules(AT_ONCE + "(goal left 50) (goal right 50)", "propnet")
     had_s: list[list[float]] = [[], []]
     makers: tuple[Maker, Maker] = (lambda *_: Uses(had_s[0])), (lambda *_: Uses(had_s[1]))
@@ -100,7 +100,7 @@ def far(seconds: float) -> Deadline:
 
 @pytest.mark.parametrize("seconds", [1.5, 2.0, 2.5, 3.0, 3.5])
 def test_the_better_side_is_not_taken_for_the_better_player(seconds: float) -> None:
-    """Where time ends after a match that was not played with changed sides."""
+    """Where time ends before a match is repeated with the sides swapped."""
     machine = machine_of_rules(LEFT_WINS, "propnet")
     makers: tuple[Maker, Maker] = (lambda *_: Slow(), lambda *_: Slow())
     score = duels(machine, makers, 8, np.random.default_rng(1), far(seconds))
@@ -109,7 +109,7 @@ def test_the_better_side_is_not_taken_for_the_better_player(seconds: float) -> N
 
 
 class Slow(Uses):
-    """A player whose decisions take as long, however much time there is."""
+    """A player whose decisions always take the same time."""
 
     def __init__(self) -> None:
         super().__init__([])
@@ -123,7 +123,7 @@ class Slow(Uses):
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_goals_are_compared_with_those_of_others_in_the_same_place(turned: bool) -> None:
-    """Not with those of the other role, where both may win or lose."""
+    """Not with the goals of the other role, where both may win or lose."""
     machine = machine_of_rules(OWN_GOALS, "propnet")
     good, bad = (lambda *_: Uses([], "(say 2)")), (lambda *_: Uses([], "(say 1)"))
     makers: Sequence[Maker] = (bad, good) if turned else (good, bad)
@@ -132,13 +132,13 @@ def test_goals_are_compared_with_those_of_others_in_the_same_place(turned: bool)
 
 
 def test_a_clock_that_jumps_ends_a_duel() -> None:
-    """It may do so between two looks at it, and does not go on then."""
+    """It may jump between any two looks at it, and then stands still."""
     for jumps_at in range(5, 60):
         looks = iter([*[0.0] * jumps_at, *[1e15] * 100_000])
         deadline = Deadline(10.0, looks.__next__)
-        both: tuple[Maker, Maker] = (lambda *_: Patient(), lambda *_: Patient())
+        makers: tuple[Maker, Maker] = (lambda *_: Patient(), lambda *_: Patient())
         machine = machine_of_rules(LEFT_WINS, "propnet")
-        assert duels(machine, both, 8, np.random.default_rng(1), deadline).matches < 8
+        assert duels(machine, makers, 8, np.random.default_rng(1), deadline).matches < 8
 
 
 class Patient(Uses):

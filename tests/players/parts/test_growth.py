@@ -1,5 +1,7 @@
-"""The size of a bag under a clock: it doubles while following it is cheap, and what is cheap is a
-share of the time that players choose."""
+"""The size of a bag under a clock: it doubles while advancing it is cheap.
+
+Players choose the share of the time that counts as cheap.
+"""
 
 from __future__ import annotations
 

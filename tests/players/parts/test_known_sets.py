@@ -1,4 +1,4 @@
-"""A player that is told another history goes on with what an earlier one knew of the sets."""
+"""A player with another history reuses the information sets of an earlier player."""
 
 from __future__ import annotations
 
@@ -16,58 +16,58 @@ Turn = tuple[str, tuple[str, ...]]
 
 
 @pytest.mark.parametrize("spec", ["hyperplay:n=2", "ismcts:states=200", "auto:solve=0"])
-def test_sets_that_an_earlier_player_knew_are_not_made_again(spec: str) -> None:
+def test_sets_that_an_earlier_player_knew_are_not_enumerated_again(spec: str) -> None:
     machine = machine_of_game("leduc_poker")
-    turns = told(3)
+    turns = observed_turns(3)
 
     def player(earlier: BeliefPlayer | Auto | None = None) -> BeliefPlayer | Auto:
         rng = np.random.default_rng(0)
         belief = None if earlier is None else earlier.belief
-        made = player_of(parse_spec(spec), Context(machine, 0, rng, belief=belief))
-        assert isinstance(made, BeliefPlayer | Auto)
-        return made
+        new_player = player_of(parse_spec(spec), Context(machine, 0, rng, belief=belief))
+        assert isinstance(new_player, BeliefPlayer | Auto)
+        return new_player
 
-    first, alone = player(), player()
-    for each in (first, alone):
+    first, independent = player(), player()
+    for follower in (first, independent):
         for move, percepts in turns:
-            each.observe(move, percepts)
-    after = player(first)
+            follower.observe(move, percepts)
+    successor = player(first)
     visited = machine.states_visited
     for move, percepts in turns[:2]:
-        after.observe(move, percepts)
+        successor.observe(move, percepts)
     assert machine.states_visited == visited
-    # Now what an earlier one was not told: the own move is not known.
-    after.observe(None, turns[2][1])
-    alone_again = player()
+    # Now a turn that differs from the earlier player's: the own move is missing.
+    successor.observe(None, turns[2][1])
+    latecomer = player()
     for move, percepts in turns[:2]:
-        alone_again.observe(move, percepts)
-    alone_again.observe(None, turns[2][1])
-    assert after.choose().particles == alone_again.choose().particles >= 1
-    assert after.choose().exact
+        latecomer.observe(move, percepts)
+    latecomer.observe(None, turns[2][1])
+    assert successor.choose().particles == latecomer.choose().particles >= 1
+    assert successor.choose().exact
 
 
-def told(count: int) -> list[Turn]:
-    """What the first role is told of a random match."""
+def observed_turns(count: int) -> list[Turn]:
+    """The first role's turns in a random match."""
     machine, rng = machine_of_game("leduc_poker"), np.random.default_rng(2)
-    state, found = machine.initial(1), list[Turn]()
+    state, turns = machine.initial(1), list[Turn]()
     for _ in range(count):
         roles = range(len(machine.roles))
         joint = np.column_stack([random_moves(machine, state, role, rng) for role in roles])
         state, percepts = machine.step(state, joint)
         assert not machine.terminal(state)[0]
         texts = machine.percept_texts(int(percepts[0, 0]))
-        found.append((machine.move_text(int(joint[0, 0])), texts))
-    return found
+        turns.append((machine.move_text(int(joint[0, 0])), texts))
+    return turns
 
 
 @pytest.mark.parametrize(
     "spec", ["hyperplay2:n=2,model=threshold", "ismcts:states=200,model=threshold"]
 )
-def test_who_goes_on_with_a_belief_believes_the_same_of_the_others(spec: str) -> None:
+def test_a_player_that_takes_over_a_belief_keeps_its_model(spec: str) -> None:
     machine, rng = machine_of_game("leduc_poker"), np.random.default_rng(0)
     first = make_player(parse_spec(spec), machine, 0, rng)
     assert isinstance(first, SearchPlayer)
-    after = player_of(parse_spec(spec), Context(machine, 0, rng, belief=first.belief))
-    assert isinstance(after, SearchPlayer)
-    assert after.model is first.model
-    assert after.model is not UNIFORM
+    successor = player_of(parse_spec(spec), Context(machine, 0, rng, belief=first.belief))
+    assert isinstance(successor, SearchPlayer)
+    assert successor.model is first.model
+    assert successor.model is not UNIFORM

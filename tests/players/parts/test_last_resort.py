@@ -1,4 +1,4 @@
-"""Players that go on with states that were drawn, where no particle is left."""
+"""Players that go on with drawn states when no particle is left."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ggp.belief import HyperPlaySampler, PathTree
 from ggp.belief.finding.last_resorts import DrawnBoards
 from ggp.machine import Machine
 from ggp.machine.base import States
-from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
+from ggp.players import BeliefPlayer, Context, Decision, make_player, parse_spec, player_of
 from ggp.players.options.board_makers import board_maker_of
 from ggp.search.anytime import Deadline
 from ggp.search.moves import random_moves
@@ -33,12 +33,12 @@ def follow(
     seed: int,
     deadline: Deadline | None = None,
 ) -> list[tuple[Decision, States]]:
-    """What a player with one particle decides in a random match, and the states it was in."""
+    """The decisions of a player with one particle in a random match, and the true states."""
     rng = np.random.default_rng(seed)
     state = machine.initial(1)
-    found = []
+    decisions = []
     for _ in range(turns):
-        found.append((player.choose(deadline), state))
+        decisions.append((player.choose(deadline), state))
         joint = np.stack([random_moves(machine, state, role, rng) for role in range(2)], axis=1)
         stepped = machine.step(state, joint)
         if machine.terminal(stepped.states)[0]:
@@ -46,13 +46,17 @@ def follow(
         move = machine.move_text(int(joint[0, 0]))
         player.observe(move, machine.percept_texts(int(stepped.percepts[0, 0])))
         state = stepped.states
-    return found
+    return decisions
 
 
-def give_up_at_once(player: BeliefPlayer) -> None:
-    """Histories are neither searched for nor solved for."""
-    belief = player.tracker.belief
-    belief._max_attempts, belief._solving = 1, None  # type: ignore[attr-defined]
+def losing_player(machine: Machine, options: str) -> BeliefPlayer:
+    """A player with one particle whose belief neither searches nor solves for another."""
+    rng, tree = np.random.default_rng(0), PathTree(machine)
+    belief = HyperPlaySampler(machine, tree, capacity=1, exact=0, max_attempts=1, follows=True)
+    spec = parse_spec(f"{options},boards=kriegspiel")
+    player = player_of(spec, Context(machine, 0, rng, belief=belief))
+    assert isinstance(player, BeliefPlayer)
+    return player
 
 
 @pytest.mark.parametrize(
@@ -61,47 +65,45 @@ def give_up_at_once(player: BeliefPlayer) -> None:
 )
 def test_players_go_on_with_boards_that_agree_with_what_was_seen_lately(spec: str) -> None:
     machine = machine_of_game(GAME, "propnet")
-    given = parse_spec(f"{spec},particles=1,exact=0,boards=kriegspiel")
-    player = make_player(given, machine, 0, np.random.default_rng(0))
-    assert isinstance(player, BeliefPlayer)
-    give_up_at_once(player)
-    found = follow(machine, player, 50, seed=2)
-    assert sum(decision.guessed > 0 for decision, _ in found) > 5
-    first = next(at for at, (decision, _) in enumerate(found) if decision.guessed)
-    for decision, _ in found[first:]:
+    player = losing_player(machine, spec)
+    decisions = follow(machine, player, 50, seed=2)
+    assert sum(decision.guessed > 0 for decision, _ in decisions) > 5
+    first = next(at for at, (decision, _) in enumerate(decisions) if decision.guessed)
+    for decision, _ in decisions[first:]:
         assert decision.guessed == decision.particles
         if decision.particles:
             assert "agree with what was seen lately" in (decision.fault or "")
     bag = player.tracker.spare_bag(None)
     assert bag is not None
     assert not bag.sound
-    # It knows what it has itself, and how much the other has.
-    own = pieces(machine, found[-1][1], "white")
-    others = pieces(machine, found[-1][1], "black")
+    # It knows its own pieces, and the number of the opponent's.
+    white = pieces(machine, decisions[-1][1], "white")
+    black = pieces(machine, decisions[-1][1], "black")
     for lane in range(min(20, len(bag.sets.states))):
-        drawn = bag.sets.states.take(np.array([lane]))
-        assert pieces(machine, drawn, "white") == own
-        assert len(pieces(machine, drawn, "black")) == len(others)
+        board = bag.sets.states.take(np.array([lane]))
+        assert pieces(machine, board, "white") == white
+        assert len(pieces(machine, board, "black")) == len(black)
 
 
 @pytest.mark.verify
-def test_boards_are_found_before_it_is_asked_for_a_move_that_is_urgent() -> None:
+def test_boards_are_drawn_before_an_urgent_move_is_due() -> None:
     machine = machine_of_game(GAME, "propnet")
-    given = parse_spec("hyperplay:playouts=1,particles=1,exact=0,boards=kriegspiel")
-    player = make_player(given, machine, 0, np.random.default_rng(0))
-    assert isinstance(player, BeliefPlayer)
-    give_up_at_once(player)
-    found = follow(machine, player, 50, seed=2, deadline=Deadline(0.0, lambda: 1.0))
-    faulty = [decision for decision, _ in found if decision.fault]
+    player = losing_player(machine, "hyperplay:playouts=1")
+    decisions = follow(machine, player, 50, seed=2, deadline=Deadline(0.0, lambda: 1.0))
+    faulty = [decision for decision, _ in decisions if decision.fault]
     assert len(faulty) > 5
     assert sum(decision.guessed > 0 for decision in faulty) > 0.9 * len(faulty)
 
 
 def test_without_a_file_there_is_no_last_resort() -> None:
     machine = machine_of_game(GAME, "propnet")
-    player = make_player(parse_spec("over:depth=1"), machine, 0, np.random.default_rng(0))
+    spec = parse_spec("hyperplay:n=2,exact=0")
+    player = make_player(spec, machine, 0, np.random.default_rng(0))
     assert isinstance(player, BeliefPlayer)
-    assert player.tracker._last.is_sound
+    player.observe(None, None)  # now there are more states than particles
+    bag = player.tracker.spare_bag(None)
+    assert bag is not None
+    assert bag.sound
 
 
 @pytest.mark.verify
@@ -121,11 +123,11 @@ def test_drawn_boards_stop_when_asked_and_are_kept_for_the_path() -> None:
         bags = belief.advance(bags, row[:, 0], percepts[:, 0], rng)
     lost = replace(bags, segment=np.arange(1), sets=belief.nothing(1))
     assert patient.helps(lost)[0]
-    found = patient.fill(lost, rng)
-    assert len(found.states)
-    assert patient.fill(lost, rng) is found
-    own = machine.legal(state, 0).counts[0]
-    assert (machine.legal(found.states, 0).counts == own).all()
+    drawn_sets = patient.fill(lost, rng)
+    assert len(drawn_sets.states)
+    assert patient.fill(lost, rng) is drawn_sets
+    num_moves = machine.legal(state, 0).counts[0]
+    assert (machine.legal(drawn_sets.states, 0).counts == num_moves).all()
     belief.stop = lambda: True
     visited = machine.states_visited
     stopped.fill(lost, rng)

@@ -10,15 +10,17 @@ from time import process_time
 import numpy as np
 import pytest
 
-from ggp.belief import HyperPlaySampler
+from ggp.belief import Bags, HyperPlaySampler
 from ggp.belief.turns.completions import LANES_AT_ONCE
 from ggp.machine import Machine
+from ggp.machine.base import IntArray
 from ggp.players import BeliefPlayer, make_player, parse_spec
+from ggp.players.auto import Auto
 from ggp.players.parts.slices import FIRST_LANES, MIN_LANES, BeliefWatch, Slices
 from ggp.players.parts.tree_player import TreePlayer
 from ggp.players.player import Pondering, Preparing
 from ggp.search.anytime import Deadline
-from tests.players.parts.test_depletion import HAYSTACK
+from tests.players.parts.test_depletion import HAYSTACK, fail
 from tests.support.effort import rarely
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -46,7 +48,7 @@ RARE = (
 """Of 3,600 states 144 agree with the second turn, if there is a hit."""
 
 LANE_S = 1e-4
-"""What a lane takes on the clock of these tests: ten thousand a second, as on Prolog."""
+"""Seconds for a lane on the clock of these tests: ten thousand lanes a second, as on Prolog."""
 
 FAR_S = 1e15
 
@@ -76,9 +78,9 @@ class Clock:
 
 
 def player_of(spec: str, machine: Machine) -> BeliefPlayer:
-    made = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
-    assert isinstance(made, BeliefPlayer)
-    return made
+    player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
+    assert isinstance(player, BeliefPlayer)
+    return player
 
 
 def particles(player: BeliefPlayer) -> int:
@@ -108,7 +110,7 @@ def test_a_bag_that_is_thin_after_a_short_deadline_is_fuller_after_idle_time(spe
     assert deadline.left_s() > -0.1
 
 
-def test_with_a_clock_a_bag_has_more_particles_than_n_says_and_without_one_as_many() -> None:
+def test_a_bag_has_n_particles_without_a_clock_and_more_with_one() -> None:
     machine = machine_of_rules(HAYSTACK, "propnet")
     clocked, counted = player_of("hyperplay2:n=4", machine), player_of("hyperplay2:n=4", machine)
     clock = Clock(machine)
@@ -122,11 +124,14 @@ def test_with_a_clock_a_bag_has_more_particles_than_n_says_and_without_one_as_ma
     assert nested.capacity == 4
 
 
-def test_particles_are_found_while_others_think_where_there_was_none() -> None:
+def test_particles_are_found_while_others_think_where_there_was_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     machine = machine_of_rules(HAYSTACK, "propnet")
     player, clock = player_of("hyperplay2:exact=0", machine), Clock(machine)
-    player.tracker._advance = lambda *_: None  # type: ignore[method-assign, assignment]
-    player.observe("wait", [], deadline=clock.deadline(1.0))
+    with monkeypatch.context() as patch:
+        patch.setattr(player.tracker.belief, "advance", fail)
+        player.observe("wait", [], deadline=clock.deadline(1.0))
     assert not particles(player)
     player.ponder(clock.deadline(60.0))
     assert particles(player) >= 256
@@ -155,7 +160,7 @@ def test_pondering_is_bounded_and_leaves_no_paths_behind(monkeypatch: pytest.Mon
         player.observe("wait", [], deadline=clock.deadline(0.05))
         player.ponder(clock.deadline(60.0))
     assert particles(player) <= 1000
-    # Two other roles' paths of five turns along each particle, and what a sample more has.
+    # Two other roles' paths of five turns for each particle, and for those of another sample.
     assert len(player.tracker.tree) < 2 * (2 * 5 * 2000)
     visited = machine.states_visited
     player.ponder(clock.deadline(60.0))
@@ -163,15 +168,15 @@ def test_pondering_is_bounded_and_leaves_no_paths_behind(monkeypatch: pytest.Mon
     assert machine.states_visited == visited  # it is full
 
 
-def test_nothing_is_pondered_where_all_is_known_or_states_are_counted() -> None:
+def test_nothing_is_pondered_with_an_exact_bag_or_a_budget_of_states() -> None:
     machine = machine_of_rules(HAYSTACK, "propnet")
     clock = Clock(machine)
     exact = player_of("hyperplay2:exact=1000", machine)
     counted = player_of("hyperplay2:states=100", machine)
-    for each in (exact, counted):
-        each.observe("wait", [], deadline=clock.deadline(1.0))
+    for player in (exact, counted):
+        player.observe("wait", [], deadline=clock.deadline(1.0))
         visited = machine.states_visited
-        each.ponder(clock.deadline(10.0))
+        player.ponder(clock.deadline(10.0))
         assert machine.states_visited == visited
     assert exact.tracker.bag.exact[0]
 
@@ -187,14 +192,14 @@ def test_players_that_do_not_search_keep_few_particles(spec: str) -> None:
 
 
 def looks(slices: Slices, seconds: list[float]) -> list[int]:
-    """The lanes said after each of these times between looks."""
-    now_s, found = 0.0, []
+    """The lanes allowed after each of these times between looks."""
+    now_s, sizes = 0.0, []
     slices.begin(now_s, now_s)
     for took_s in seconds:
         now_s += took_s
         slices.look(now_s, slices.lanes())
-        found.append(slices.lanes())
-    return found
+        sizes.append(slices.lanes())
+    return sizes
 
 
 def test_slices_grow_where_looks_come_fast_and_shrink_where_they_come_late() -> None:
@@ -213,10 +218,10 @@ def test_samples_grow_as_long_as_looks_come_fast(
     seconds: float, changes: Callable[[int, int], bool]
 ) -> None:
     slices = Slices()
-    before = slices.size
+    old_size = slices.size
     looks(slices, [seconds] * 5)
     slices.end()
-    assert changes(slices.size, before)
+    assert changes(slices.size, old_size)
 
 
 def test_a_watch_says_when_it_is_over_and_looks_more_often_where_lanes_are_slow() -> None:
@@ -235,8 +240,13 @@ def test_a_watch_says_when_it_is_over_and_looks_more_often_where_lanes_are_slow(
     assert lanes[-1] == MIN_LANES
 
 
+def root_visits(player: TreePlayer, bag: Bags | None = None) -> IntArray:
+    """The visits of each candidate of a bag, by default the player's own, in its tree."""
+    return player.search(bag or player.tracker.bag, None).estimates().visits
+
+
 def first_percepts(machine: Machine) -> tuple[str, ...]:
-    """What the second role sees when the first one has marked some cell."""
+    """The second role's percepts after the first one has marked a cell."""
     state = machine.initial(1)
     joint = [int(machine.legal(state, 0)[0][4]), int(machine.legal(state, 1)[0][0])]
     return machine.percept_texts(int(machine.step(state, np.array([joint])).percepts[0, 1]))
@@ -257,18 +267,17 @@ def test_trees_grow_while_others_think(spec: str, game: str, thinks: bool) -> No
     player = make_player(parse_spec(spec), machine, 1, np.random.default_rng(0))
     assert isinstance(player, TreePlayer)
     assert player.choose(Deadline.after(5.0)).move == "noop"
-    tree, before = player._tree, player.visited_since_decision
+    visited, states_visited = player.visited_since_decision, machine.states_visited
     player.ponder(Deadline.after(0.3))
-    assert (tree.num_worlds > 20) == thinks
+    assert (machine.states_visited > states_visited) == thinks
     # What others' time was used for is no part of the next decision.
-    assert player.visited_since_decision == before
-    told = first_percepts(machine)
-    worlds = tree.num_worlds
-    player.observe("noop", told, deadline=Deadline.after(5.0))
-    sums = tree.nodes.sums(int(player.tracker.bag.paths[0]))
-    assert bool(sums.visits.sum()) == thinks
+    assert player.visited_since_decision == visited
+    percepts = first_percepts(machine)
+    player.observe("noop", percepts, deadline=Deadline.after(5.0))
+    walks = int(root_visits(player).sum())
+    assert bool(walks) == thinks
     assert player.choose(Deadline.after(0.2)).fault is None
-    assert tree.num_worlds > worlds or thinks
+    assert root_visits(player).sum() > walks
 
 
 @pytest.mark.parametrize(
@@ -287,48 +296,39 @@ def test_open_trees_grow_from_the_start_on_the_start_clock(
     player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
     assert isinstance(player, Preparing)
     player.prepare(Deadline(process_time() + 0.3, process_time))
-    decides = getattr(player, "_player", player)
+    decides = player.player if isinstance(player, Auto) else player
     assert isinstance(decides, TreePlayer)
-    assert (decides._tree.num_worlds > 20) == grows
     assert decides.visited_since_decision == 0
-    walks = int(decides._tree.nodes.sums(int(decides.tracker.bag.paths[0])).visits.sum())
+    walks = int(root_visits(decides).sum())
     assert bool(walks) == grows
     # The first decision goes on with them.
     values = player.choose(Deadline.after(0.1)).values
-    assert sum(each.visits for each in values) >= walks
+    assert sum(estimate.visits for estimate in values) >= walks
 
 
-def test_it_waits_for_what_comes_of_the_move_it_made() -> None:
+def test_pondering_searches_only_the_submitted_move() -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     player = make_player(parse_spec("ismcts:trials=500"), machine, 0, np.random.default_rng(0))
     assert isinstance(player, TreePlayer)
     decision = player.choose()
-    nodes, path = player._tree.nodes, int(player.tracker.bag.paths[0])
-    before = nodes.sums(path)
+    old_visits = root_visits(player)
     player.ponder(Deadline.after(0.3))
-    after = nodes.sums(path)
-    more = {
-        machine.move_text(int(move))
-        for move, visits in zip(after.moves, after.visits - before.visits, strict=True)
-        if visits
-    }
-    assert more == {decision.move}
+    is_pondered = root_visits(player) > old_visits
+    moves = player.search(player.tracker.bag, None).moves.values[is_pondered]
+    assert [machine.move_text(int(move)) for move in moves] == [decision.move]
 
 
-def test_what_was_found_for_the_percept_that_came_is_all_there_afterwards() -> None:
+def test_walks_pondered_for_the_actual_percepts_are_kept() -> None:
     machine = machine_of_game("phantom_connect_four", "propnet")
     player = make_player(parse_spec("ismcts:outside=0"), machine, 1, np.random.default_rng(0))
     assert isinstance(player, TreePlayer)
     assert player.choose(Deadline.after(5.0)).move == "noop"
     looks = count()
     player.ponder(Deadline(1000, lambda: next(looks)))
-    nodes, paths = player._tree.nodes, player.tracker.tree
-    places = nodes.table.path[: len(nodes)]
-    is_other = (nodes.table.role[: len(nodes)] == 0) & (paths.depths(places) == 0)
-    walks = nodes.sums(int(places[is_other][0])).visits.sum()
+    walks = root_visits(player, player.tracker.belief.start(0)).sum()
     # Whatever the first one does, the second sees the same; lanes of a wave that find a node new
     # end there.
     player.observe("noop", first_percepts(machine), deadline=Deadline.after(5.0))
-    kept = nodes.sums(int(player.tracker.bag.paths[0])).visits.sum()
+    kept_walks = root_visits(player).sum()
     assert walks > 256
-    assert walks - 128 <= kept <= walks
+    assert walks - 128 <= kept_walks <= walks

@@ -1,4 +1,4 @@
-"""The best move so far, told while a decision is being made."""
+"""The best move so far, reported while a decision is being made."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_first_report_is_a_legal_move(spec: str) -> None:
 
 @pytest.mark.verify
 @pytest.mark.parametrize("spec", ["hyperplay", "hyperplay2"])
-def test_reports_grow_better(spec: str) -> None:
+def test_reports_improve(spec: str) -> None:
     reports, decision = reports_of(spec, "tic_tac_toe", "xplayer", 1.0)
     visits = [min(value.visits for value in report.values) for report in reports]
     assert len(reports) > 2

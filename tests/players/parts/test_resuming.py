@@ -47,24 +47,24 @@ def observe(player: BeliefPlayer | Auto, turns: list[ObservedTurn]) -> None:
 
 
 def inner(player: BeliefPlayer | Auto) -> BeliefPlayer:
-    return player._player if isinstance(player, Auto) else player
+    return player.player if isinstance(player, Auto) else player
 
 
 @pytest.mark.parametrize("backend", ["propnet", "prolog", "relational"])
 @pytest.mark.parametrize("spec", ["hyperplay2:n=3", "random"])
-def test_it_has_the_same_bag_at_once_and_after_the_next_turn(spec: str, backend: str) -> None:
+def test_a_resumed_player_has_the_same_bag_now_and_a_turn_later(spec: str, backend: str) -> None:
     turns = turns_of(6)
-    first, after = a_player(spec), a_player(spec, backend)
+    first, resumed = a_player(spec), a_player(spec, backend)
     observe(first, turns[:5])
-    visited = after.states_visited
-    assert after.resume(first.snapshot(), turns[:5]) == 5
-    assert after.states_visited == visited  # nothing is followed again
-    for more in ([], turns[5:]):
-        observe(first, more)
-        observe(after, more)
-        bags = [inner(player).tracker.bag for player in (first, after)]
+    visited = resumed.states_visited
+    assert resumed.resume(first.snapshot(), turns[:5]) == 5
+    assert resumed.states_visited == visited  # nothing is followed again
+    for new_turns in ([], turns[5:]):
+        observe(first, new_turns)
+        observe(resumed, new_turns)
+        bags = [inner(player).tracker.bag for player in (first, resumed)]
         shares = []
-        for player, bag in zip((first, after), bags, strict=True):
+        for player, bag in zip((first, resumed), bags, strict=True):
             by_state: dict[tuple[str, ...], float] = defaultdict(float)
             fluents = inner(player).machine.fluents(bag.states_of(0))
             for state, weight in zip(fluents, bag.weights_of(0), strict=True):
@@ -73,19 +73,19 @@ def test_it_has_the_same_bag_at_once_and_after_the_next_turn(spec: str, backend:
         assert shares[0] == pytest.approx(shares[1])
         assert bags[0].exact[0] == bags[1].exact[0]
         assert bags[0].sets.log_masses == pytest.approx(bags[1].sets.log_masses)
-    decision = after.choose()
+    decision = resumed.choose()
     assert decision.fault is None
     assert decision.particles == len(bags[0].sets.states) > 1
-    assert inner(after).turn == 6
+    assert inner(resumed).turn == 6
 
 
 def test_turns_after_the_snapshot_are_left_to_be_observed() -> None:
     turns = turns_of(6)
-    first, after = a_player("hyperplay2:n=3"), a_player("auto:solve=0")
+    first, resumed = a_player("hyperplay2:n=3"), a_player("auto:solve=0")
     observe(first, turns[:4])
-    assert after.resume(first.snapshot(), turns) == 4
-    observe(after, turns[4:])
-    assert after.choose().particles > 0
+    assert resumed.resume(first.snapshot(), turns) == 4
+    observe(resumed, turns[4:])
+    assert resumed.choose().particles > 0
 
 
 def test_a_snapshot_of_another_path_is_not_used() -> None:
@@ -93,27 +93,27 @@ def test_a_snapshot_of_another_path_is_not_used() -> None:
     first = a_player("hyperplay2:n=3")
     observe(first, turns)
     snapshot = first.snapshot()
-    others: list[list[ObservedTurn]] = [
+    histories: list[list[ObservedTurn]] = [
         turns[:4],
         turns_of(5, seed=2),
         [*turns[:4], ("noop", turns[4][1], "noop", True)],
         [(move, None, submitted, in_time) for move, _, submitted, in_time in turns],
     ]
-    for other in others:
-        after = a_player("hyperplay2:n=3")
-        assert after.resume(snapshot, other) == inner(after).turn == 0
-        assert inner(after).tracker.bag.paths[0] == 0
+    for history in histories:
+        resumed = a_player("hyperplay2:n=3")
+        assert resumed.resume(snapshot, history) == inner(resumed).turn == 0
+        assert inner(resumed).tracker.bag.paths[0] == 0
 
 
-def test_a_player_that_needs_what_others_know_does_not_begin_without() -> None:
+def test_a_player_that_needs_views_does_not_resume_without_them() -> None:
     turns = turns_of(5)
     plain, informed = a_player("random"), a_player("hyperplay2:n=3")
     observe(plain, turns)
     assert informed.resume(plain.snapshot(), turns) == 0
     observe(informed, turns)
-    other = a_player("random")
-    assert other.resume(informed.snapshot(), turns) == 5
-    assert inner(other).tracker.bag.sets.views is None
+    resumed = a_player("random")
+    assert resumed.resume(informed.snapshot(), turns) == 5
+    assert inner(resumed).tracker.bag.sets.views is None
 
 
 def test_a_sampled_bag_is_thinned_to_the_size_of_the_player() -> None:
@@ -131,6 +131,6 @@ def test_solutions_are_followed_from_the_first_turn() -> None:
     player = a_player("auto", game="monty_hall")
     turn: ObservedTurn = ("(choose 1)", [], "(choose 1)", True)
     observe(player, [turn])
-    after = a_player("auto", game="monty_hall")
+    resumed = a_player("auto", game="monty_hall")
     assert player.snapshot()
-    assert after.resume(player.snapshot(), [turn]) == 0
+    assert resumed.resume(player.snapshot(), [turn]) == 0

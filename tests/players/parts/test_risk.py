@@ -42,22 +42,22 @@ def decided(machine: Machine, spec: str, seed: int) -> Decision:
 
 
 @pytest.mark.parametrize("spec", PLAYERS)
-def test_what_may_be_refused_is_left_where_it_is_no_better(spec: str) -> None:
+def test_doubtful_moves_are_avoided_unless_they_are_better(spec: str) -> None:
     machine = machine_of_rules(doors(50, 50), "propnet")
-    found = [decided(machine, spec, seed) for seed in range(6)]
-    assert {each.move for each in found} == {"wait"}
-    assert all(each.fault is None for each in found)
-    for each in found:
-        assert each.probabilities is None or each.probabilities == {"wait": 1.0}
+    decisions = [decided(machine, spec, seed) for seed in range(6)]
+    assert {decision.move for decision in decisions} == {"wait"}
+    assert all(decision.fault is None for decision in decisions)
+    for decision in decisions:
+        assert decision.probabilities is None or decision.probabilities == {"wait": 1.0}
 
 
 @pytest.mark.parametrize("spec", ["hyperplay:n=4", "auto"])
-def test_what_may_be_refused_is_played_where_it_is_better(spec: str) -> None:
+def test_doubtful_moves_are_played_if_they_are_better(spec: str) -> None:
     machine = machine_of_rules(doors(100, 10), "propnet")
     assert decided(machine, spec, 0).move.startswith("(open ")
 
 
-def test_who_was_not_told_its_moves_does_not_try_what_is_hardly_ever_legal() -> None:
+def test_a_player_that_missed_its_moves_avoids_moves_that_are_rarely_legal() -> None:
     rules = doors(100, 10).replace("(door left) (door right)", "(door a) (door b) (door c)")
     rules = rules.replace("(legal random (lock ?d))", "(legal random (open_only ?d))")
     rules = rules.replace(
@@ -67,29 +67,29 @@ def test_who_was_not_told_its_moves_does_not_try_what_is_hardly_ever_legal() -> 
     rules = rules.replace("(not (true (locked ?d)))", "(true (only ?d))")
     machine = machine_of_rules(rules, "propnet")
     moves = []
-    for told in ("noop", None):
+    for executed in ("noop", None):
         player = make_player(parse_spec("hyperplay:n=4"), machine, 0, np.random.default_rng(0))
-        player.observe(told, [])
+        player.observe(executed, [])
         moves.append(player.choose().move)
     assert moves[0].startswith("(open ")
     assert moves[1] == "wait"
 
 
 @pytest.mark.parametrize("spec", ["random", "hyperplay:n=4,ties=random"])
-def test_who_takes_risks_plays_what_may_be_refused(spec: str) -> None:
+def test_players_that_take_risks_play_doubtful_moves(spec: str) -> None:
     machine = machine_of_rules(doors(50, 50), "propnet")
     risky = f"{spec}{',' if ':' in spec else ':'}risk=play"
     moves = {decided(machine, risky, seed).move for seed in range(12)}
     assert len(moves) > 1
 
 
-def test_policy_without_what_may_be_refused_is_told_and_drawn() -> None:
+def test_policies_without_doubtful_moves_are_reported_and_drawn() -> None:
     rules = doors(50, 50) + "(<= (legal guest sleep) (not (true closed)))"
     machine = machine_of_rules(rules, "propnet")
-    found = [decided(machine, "random", seed) for seed in range(30)]
-    assert {each.move for each in found} == {"wait", "sleep"}
-    for each in found:
-        assert each.probabilities == pytest.approx({"sleep": 0.5, "wait": 0.5})
+    decisions = [decided(machine, "random", seed) for seed in range(30)]
+    assert {decision.move for decision in decisions} == {"wait", "sleep"}
+    for decision in decisions:
+        assert decision.probabilities == pytest.approx({"sleep": 0.5, "wait": 0.5})
 
 
 LOOSE = """
@@ -146,7 +146,7 @@ def test_prudent_choice(values: list[MoveValue], expected: str | None) -> None:
     assert prudent("a", values, {"b", "c"}) == expected
 
 
-def test_nothing_is_changed_where_the_move_is_sure_or_none_is() -> None:
+def test_a_sure_move_stays_and_so_does_any_move_without_sure_ones() -> None:
     assert prudent("a", [value("a", 1), value("b", 90)], {"a", "b"}) is None
     assert prudent("a", [value("a", 1)], set()) is None
     assert sure_share({"a": 0.5, "b": 0.25, "c": 0.25}, {"b", "c"}) == {"b": 0.5, "c": 0.5}

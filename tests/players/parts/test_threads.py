@@ -46,16 +46,16 @@ def test_decisions_by_count_do_not_depend_on_the_processors(
     game: str, spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(simulations, "MAX_SIMULATIONS", 20)  # else one piece is enough
-    found: list[Decision] = []
+    decisions: list[Decision] = []
     for threads in (1, 2, 3):
         machine = machine_with(game, threads)
-        found.append(first_player(machine, spec, 5).choose())
-    assert found[0].values == found[1].values == found[2].values
-    assert found[0].move == found[1].move == found[2].move
+        decisions.append(first_player(machine, spec, 5).choose())
+    assert decisions[0].values == decisions[1].values == decisions[2].values
+    assert decisions[0].move == decisions[1].move == decisions[2].move
 
 
 @pytest.mark.verify
-def test_by_the_clock_copies_add_what_they_simulate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_add_their_simulations_under_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "LAST_WORDS_S", 30.0)  # other tests run
     machine = machine_with("krieg_tic_tac_toe", 2)
     player = first_player(machine, "hyperplay2:n=2", 1)
@@ -70,7 +70,7 @@ def test_by_the_clock_copies_add_what_they_simulate(monkeypatch: pytest.MonkeyPa
         reported.append(int(search.estimates().visits.sum()))
 
     search.round = counted  # type: ignore[assignment, method-assign]
-    found = player.values_of(search, deadline)
+    totals = player.values_of(search, deadline)
     assert reported
-    assert found.visits.sum() > reported[-1]
-    assert np.isfinite(found.stderrs).all()
+    assert totals.visits.sum() > reported[-1]
+    assert np.isfinite(totals.stderrs).all()

@@ -1,8 +1,7 @@
 """Whole matches of the kinds in which particles are hard to find: no turn is without a sound one.
 
-That a particle is sound is checked by what does not know the package: the ships that fit what was
-seen, counted one by one; the cards that are left; and the umpires of kriegspiel, which replay the
-histories of all particles.
+Soundness is checked without the package: by the ships that fit the percepts, counted one by one; by
+the remaining cards; and by umpires of kriegspiel, which replay the histories of all particles.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ names = pytest.mark.parametrize("name", PLAYERS)
 @names
 @pytest.mark.parametrize("role", rarely(["west", "east"], {"east"}))
 @pytest.mark.parametrize("size", rarely([3, 4], {4}))
-def test_ships_that_are_believed_in_are_those_that_fit(size: int, role: str, name: str) -> None:
+def test_believed_ships_fit_the_percepts(size: int, role: str, name: str) -> None:
     machine = machine_of_rules(rules(size), "propnet")
     turns = 0
     for looked in follow(machine, role, PLAYERS[name], seed=1, script=scans_first):
@@ -58,13 +57,13 @@ def test_ships_that_are_believed_in_are_those_that_fit(size: int, role: str, nam
 
 
 def scans_first(turn: int, role: str, legal: list[str]) -> str | None:
-    """Everybody scans twice before anything else."""
+    """Both roles scan twice before anything else."""
     return "scan" if turn < 5 and "scan" in legal else None
 
 
 def assert_fits(looked: Looked, role: str, size: int) -> None:
-    """The other's ships in all particles fit, and all that fit are there where it is exact."""
-    other = {"west": "east", "east": "west"}[role]
+    """The opponent's ships fit in all particles; an exact bag has all fleets that fit."""
+    opponent = {"west": "east", "east": "west"}[role]
     mine = frozenset(ships_of("mine", looked.path[0][1]))
     seen = Seen([], [], [])
     for move, percepts in looked.path[1:]:
@@ -76,7 +75,7 @@ def assert_fits(looked: Looked, role: str, size: int) -> None:
     believed = set[frozenset[Ship]]()
     for fluents in looked.fluents():
         assert frozenset(ships_of(f"has {role}", fluents)) == mine
-        fleet = frozenset(ships_of(f"has {other}", fluents))
+        fleet = frozenset(ships_of(f"has {opponent}", fluents))
         assert seen.fits(fleet)
         assert f"(turn {len(looked.path) - 1})" in fluents
         believed.add(fleet)
@@ -87,14 +86,14 @@ def assert_fits(looked: Looked, role: str, size: int) -> None:
 def ships_of(name: str, terms: tuple[str, ...]) -> list[Ship]:
     """The ships in terms such as `(has west (along 1 2))`."""
     form = re.compile(rf"\({name} \((\w+) (\d+) (\d+)\)\)")
-    found = filter(None, map(form.fullmatch, terms))
-    return [(match[1], int(match[2]), int(match[3])) for match in found]
+    matches = filter(None, map(form.fullmatch, terms))
+    return [(match[1], int(match[2]), int(match[3])) for match in matches]
 
 
 def places_of(name: str, terms: tuple[str, ...]) -> list[Cell]:
     """The cells in terms such as `(hit 1 2)`."""
-    found = filter(None, map(re.compile(rf"\({name} (\d+) (\d+)\)").fullmatch, terms))
-    return [(int(match[1]), int(match[2])) for match in found]
+    matches = filter(None, map(re.compile(rf"\({name} (\d+) (\d+)\)").fullmatch, terms))
+    return [(int(match[1]), int(match[2])) for match in matches]
 
 
 def test_all_ships_are_counted() -> None:
@@ -114,22 +113,22 @@ def test_three_cards_of_many_are_known_exactly_in_every_turn(role: str, name: st
     sizes = list[int]()
     for looked in follow(machine, role, PLAYERS[name], seed=2, observe_s=2.0):
         looked.assert_sound()
-        played = {int(card) for card in re.findall(r"\(play(?:ed)? (\d+)\)", str(looked.path))}
+        discards = {int(card) for card in re.findall(r"\(play(?:ed)? (\d+)\)", str(looked.path))}
         hands = {
             frozenset(int(card) for card in re.findall(r"\(hand (\d+)\)", " ".join(fluents)))
             for fluents in looked.fluents()
         }
         if not looked.path:
             continue
-        left = 3 - len(played)
-        assert all(len(hand) == left and not hand & played for hand in hands)
+        num_left = 3 - len(discards)
+        assert all(len(hand) == num_left and not hand & discards for hand in hands)
         if role == "holder":
             got = {int(card) for card in re.findall(r"\d+", str(looked.path[0][1]))}
-            assert hands == {frozenset(got - played)}
+            assert hands == {frozenset(got - discards)}
         elif name != "aosp":  # a pool does not say that it is all
             assert looked.decision.exact
-            rest = {*range(1, 53)} - played
-            assert hands == set(map(frozenset, combinations(rest, left)))
+            rest = {*range(1, 53)} - discards
+            assert hands == set(map(frozenset, combinations(rest, num_left)))
         sizes.append(len(hands))
     assert sizes == [1, 1, 1] or name == "aosp" or sizes == [22_100, 1_275, 50]
 
@@ -140,7 +139,7 @@ def test_three_cards_of_many_are_known_exactly_in_every_turn(role: str, name: st
 @pytest.mark.parametrize("number", rarely([18, 24, 60], {24, 60}))
 @pytest.mark.parametrize("name", [name for name in PLAYERS if name != "aosp"])
 def test_players_find_the_one_path_of_coins(name: str, number: int) -> None:
-    """Not `aosp`: a pool, once empty, is filled by search for single histories, not by solving."""
+    """Not `aosp`: an empty pool is refilled by a search for single histories, not by solving."""
     machine = machine_of_rules(coins(number), "propnet")
 
     def all_heads(turn: int, role: str, legal: list[str]) -> str | None:
@@ -164,21 +163,21 @@ ON_BOARDS = {
     "over": "over:depth=1,histories=20,particles=30",
     "aosp": "aosp:worlds=4,steps=200,pool=600",
 }
-"""Not `hyperplay2`: a simulation is a whole game in which everybody thinks."""
+"""Not `hyperplay2`: a simulation is a whole game in which every role thinks."""
 
 
 MAX_DECISIONS = {"kriegspiel_5x5": 10_000, "kriegspiel": 75}
-"""On the whole board only the first of them: before the 80th `hyperplay` has no particle left, and
+"""On the 8x8 board only the first decisions: by the 80th, `hyperplay` has no particle left, and
 without a clock it solves for some with 200,000 conflicts, each of 3 ms on 79 unrolled boards."""
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("name", ON_BOARDS)
 @pytest.mark.parametrize("game", MAX_DECISIONS)
-def test_particles_of_kriegspiel_are_games_that_an_umpire_would_tell_so(
+def test_umpires_confirm_the_histories_of_kriegspiel_particles(
     game: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the player, its particles keep what both sides did, so that they can be replayed."""
+    """Particles of every player keep the moves of both sides, so that they can be replayed."""
     keeping = partial(HyperPlaySampler, keep_views=True)
     monkeypatch.setattr(belief_player, "HyperPlaySampler", keeping)
     monkeypatch.setattr(SearchPlayer, "keep_views", True)
@@ -194,49 +193,49 @@ def test_particles_of_kriegspiel_are_games_that_an_umpire_would_tell_so(
 
 
 History = tuple[tuple[str, str], ...]
-"""What white and black did, turn by turn."""
+"""Moves of white and black, turn by turn."""
 
 
 class Umpires:
-    """Umpires that have seen the histories of particles, each turn of each of them once."""
+    """Umpires after each history of particles; each turn is played once."""
 
     def __init__(self, game: str) -> None:
-        self._known: dict[History, tuple[BoardUmpire, tuple[str, ...]]] = {
+        self._umpires: dict[History, tuple[BoardUmpire, tuple[str, ...]]] = {
             (): (UMPIRES[game](), ())
         }
 
     def check(self, looked: Looked) -> bool:
-        """All particles are games in which white did and saw what it did and saw.
+        """All particles are games with the moves and percepts of white.
 
-        Where a bag was found anew, because the player's own was empty, it has states only: of these
-        the own pieces are compared.
+        A bag that replaced an empty one has states without histories: there only the own pieces are
+        compared.
 
         Returns:
             whether histories were replayed.
         """
-        own = pieces(looked.truth, "white")
-        assert all(pieces(fluents, "white") == own for fluents in looked.fluents())
+        white_pieces = pieces(looked.truth, "white")
+        assert all(pieces(fluents, "white") == white_pieces for fluents in looked.fluents())
         if looked.bag.sets.views is None:
             return False
         for history, fluents in zip(histories(looked), looked.fluents(), strict=True):
-            assert [own for own, _ in history] == [move for move, _ in looked.path]
+            assert [white for white, _ in history] == [move for move, _ in looked.path]
             for turn, (_, seen) in enumerate(looked.path):
-                assert self._after(history[: turn + 1])[1] == seen
-            umpire, _ = self._after(history)
+                assert self._umpire_after(history[: turn + 1])[1] == seen
+            umpire, _ = self._umpire_after(history)
             assert pieces(fluents, r"\w+") == umpire.cells()
             assert umpire.scores() is None
         return True
 
-    def _after(self, history: History) -> tuple[BoardUmpire, tuple[str, ...]]:
-        """The umpire after some turns, and what it told in the last one."""
-        if history not in self._known:
-            umpire = deepcopy(self._after(history[:-1])[0])
+    def _umpire_after(self, history: History) -> tuple[BoardUmpire, tuple[str, ...]]:
+        """The umpire after some turns, and its percepts for white in the last one."""
+        if history not in self._umpires:
+            umpire = deepcopy(self._umpire_after(history[:-1])[0])
             moves = dict(zip(umpire.roles, history[-1], strict=True))
             for role, move in moves.items():
                 assert move in umpire.legal(role)
             seen = umpire.play(moves).get("white", set())
-            self._known[history] = umpire, tuple(sorted(seen))
-        return self._known[history]
+            self._umpires[history] = umpire, tuple(sorted(seen))
+        return self._umpires[history]
 
 
 def pieces(fluents: tuple[str, ...], colour: str) -> set[str]:
@@ -246,16 +245,16 @@ def pieces(fluents: tuple[str, ...], colour: str) -> set[str]:
 
 
 def histories(looked: Looked) -> list[History]:
-    """What both sides did in each particle, by what each of them knows of it."""
+    """The moves of both sides in each particle, from the views of both roles."""
     bag, tree, machine = looked.bag, looked.player.tracker.tree, looked.player.machine
     assert bag.sets.views is not None
     by_role = [moves_of(tree, views) for views in bag.sets.views[bag.lanes_of(0)].T]
     return [
         tuple(
             (machine.move_text(white), machine.move_text(black))
-            for white, black in zip(*each, strict=True)
+            for white, black in zip(*sides, strict=True)
         )
-        for each in zip(*by_role, strict=True)
+        for sides in zip(*by_role, strict=True)
     ]
 
 
@@ -264,5 +263,5 @@ def moves_of(tree: PathTree, nodes: IntArray) -> list[list[int]]:
     turns = [tree.last_turns(ends)[:, 0] for ends in tree.beginnings(nodes)[1:]]
     if not turns:
         return [[] for _ in nodes]
-    found: list[list[int]] = np.column_stack(turns).tolist()
-    return found
+    rows: list[list[int]] = np.column_stack(turns).tolist()
+    return rows

@@ -96,7 +96,7 @@ def test_successors_valued_as_they_are_made_are_those_that_are_written(role: int
     assert on_circuit(machine)
     states, values = tried_positions(machine), BoardValues(machine, KS)
     options = joint_moves(machine, states, role)
-    lanes, moves = options.some(0, int(options.offsets[-1]))
+    lanes, moves = options.between(0, int(options.offsets[-1]))
     lists_before = options.lists
     valued = values.valued_turns(states, lanes, moves, role, lists_before)
     written = machine.turned(states, lanes, moves, percepts=True, before=lists_before)
@@ -148,7 +148,7 @@ def positions_of_both(machine: Machine) -> States:
     """States in which white is to move, and others after its moves; more than a block."""
     first = tried_positions(machine)
     options = joint_moves(machine, first, 0)
-    lanes, joint = options.some(0, int(options.offsets[-1]))
+    lanes, joint = options.between(0, int(options.offsets[-1]))
     successors = machine.step(first.take(lanes), joint).states
     successors = successors.take(np.flatnonzero(~machine.terminal(successors)))
     states = machine.concatenate([first, successors, successors])

@@ -156,7 +156,7 @@ REFUSALS = {
 def tries_of(machine: Machine, states: States) -> tuple[BoolArray, IntArray, list[list[str]]]:
     """All joint moves of states: where they lead to no end, and whether the tries were refused."""
     options = joint_moves(machine, states, 0)
-    lanes, moves = options.some(0, int(options.offsets[-1]))
+    lanes, moves = options.between(0, int(options.offsets[-1]))
     turns = turned(machine, states, lanes, moves, percepts=True, before=options.lists)
     on = np.flatnonzero(~turns.over)
     assert turns.move_facts is not None

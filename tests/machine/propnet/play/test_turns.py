@@ -40,7 +40,7 @@ def test_turns_are_those_of_single_questions(game: str) -> None:
     machine = circuit_of(game)
     states = random_states(machine, 20, 0)
     options = joint_moves(machine, states, 0)
-    lanes, joint = options.some(0, min(1500, int(options.offsets[-1])))
+    lanes, joint = options.between(0, min(1500, int(options.offsets[-1])))
     turned = machine.turned(states, lanes, joint, percepts=True, before=options.lists)
     plain = machine.step(states.take(lanes), joint)
     assert turned is not None

@@ -167,7 +167,7 @@ class ExchangePlayer:
         while count > listed.entries.shape[1]:
             listed = _room_for_captures(count, roles)
             with machine.turn_scratch(look) as (_, rows, _, square):
-                count = first_captures.alike(
+                count = first_captures.unchecked(
                     machine.moves_circuit(packed),
                     tables,
                     packed,
@@ -209,7 +209,7 @@ class ExchangePlayer:
                     counts,
                 )
                 with machine.turn_scratch(look) as (blank, rows, _, _):
-                    play_captures.alike(
+                    play_captures.unchecked(
                         machine.turn_phases(state),
                         tables,
                         exchange,
@@ -227,7 +227,7 @@ class ExchangePlayer:
         if len(ended):
             goals = self._machine.goals(machine.from_packed(nodes.states[ended]))
             nodes.values[ended] = goals[:, self._role]
-        back_up_values.alike(nodes, count, roots.values)
+        back_up_values.unchecked(nodes, count, roots.values)
         self._spare.append(scratch)
 
     def _take_scratch(self, machine: OnCircuit, boards: Boards) -> _Scratch:
