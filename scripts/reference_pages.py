@@ -87,7 +87,9 @@ def _is_part(value: Any, owner: ModuleType | type) -> bool:
     if isinstance(owner, ModuleType):
         is_own = getattr(value, "__module__", None) == owner.__name__
         return is_own and (inspect.isclass(value) or inspect.isfunction(value))
-    return isinstance(value, property | staticmethod | classmethod) or inspect.isfunction(value)
+    # A property that is no function is an old name of another one.
+    function = value.fget if isinstance(value, property) else value
+    return inspect.isfunction(function) or isinstance(function, staticmethod | classmethod)
 
 
 def _signature(item: Any, name: str) -> str:
