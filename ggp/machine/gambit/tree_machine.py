@@ -156,7 +156,7 @@ class TreeMachine:
                 )
             branch = branch * tables.num_moves[lists] + place
         successors = tables.successors(positions, branch)
-        if self._revealed is not None:
+        if self._tables.is_open:
             percepts = self._joint.of(self, joint_moves)
         else:
             percepts = self._set_percepts[tables.sets_of(successors)]
@@ -286,7 +286,7 @@ class TreeMachine:
         return labels
 
     def _may_be_seen(self, text: str) -> bool:
-        if self._revealed is None:
+        if not self._tables.is_open:
             return _INFORMATION_SET.fullmatch(text) is not None
         for role in self.roles:
             beginning = f"({PLAIN} {role} "
