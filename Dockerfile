@@ -20,5 +20,5 @@ RUN pip install --no-cache-dir . \
 USER ggp
 WORKDIR /home/ggp
 VOLUME /home/ggp
-EXPOSE 9147 8000
+EXPOSE 9147 8080
 CMD ["ggp", "serve", "--host", "0.0.0.0"]

@@ -36,6 +36,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """The settings, with the addresses of addresses.toml."""
     addresses = tomllib.loads((PROJECT / "addresses.toml").read_text(encoding="utf-8"))
     config.site_url, config.repo_url = addresses["documentation"], addresses["repository"]
+    config.repo_name = config.repo_url.rpartition("/")[2]
     return config
 
 

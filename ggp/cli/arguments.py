@@ -232,10 +232,13 @@ def complete_role(ctx: click.Context, param: object, incomplete: str) -> list[Co
 
     # An option without its value ends click's reading before it gives arguments their names.
     game = ctx.params.get("game") or "".join(ctx.args[:1])
+    logging.disable()  # the shell would show warnings in the middle of the line
     try:
         roles = load_program(game).roles
     except GGPError:
         return []  # the command itself will say what is wrong
+    finally:
+        logging.disable(logging.NOTSET)
     return [CompletionItem(role) for role in roles if role.startswith(incomplete)]
 
 

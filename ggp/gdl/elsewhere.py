@@ -20,7 +20,17 @@ from ggp.gdl.program import GOAL, KEYWORD_ARITY, ROLE, SEES, Literal, NormalRule
 from ggp.gdl.source import Diagnostic, Rulesheet, diagnose
 from ggp.gdl.syntax.kif import kif_pieces
 from ggp.gdl.syntax.reading import ARROWS
-from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable, signature, variables
+from ggp.gdl.terms import (
+    CONNECTIVES,
+    Compound,
+    Rule,
+    Symbol,
+    Term,
+    Variable,
+    signature,
+    substitute,
+    variables,
+)
 
 GGP_BASE, GAMECONTROLLER, CLINGO, PYGGP = "ggp-base", "gamecontroller", "clingo", "pyggp"
 ENGINES = (GGP_BASE, GAMECONTROLLER, CLINGO, PYGGP)
@@ -58,9 +68,9 @@ or | `(or ...)` | a rule for each disjunct
     pyggp: not read | clingo: not read
 single-or | `(or ...)` of one condition | the condition alone
     gamecontroller: never holds | ggp-base: not built by its network
-late-binding | `not` or `distinct` before what binds its variables | it behind what binds them
+late-binding | `not` or `distinct` before what binds its variables | it after what binds them
     gamecontroller: `distinct` never holds, `not` fails where any value matches
-left-recursion | a recursive condition before what binds its variables | it behind what binds them
+left-recursion | a recursive condition before what binds its variables | it after what binds them
     gamecontroller: no answer
 mutual | relations that define each other | one relation with an argument more
     ggp-base: its network is never finished
@@ -80,14 +90,14 @@ role-twice | the same role twice | it once
     ggp-base: two players
 arities | one name with several numbers of arguments | two names
     ggp-base: its prover fails
-block-comment | comments in `#| |#` or `/* */` | comments behind `;`
+block-comment | comments in `#| |#` or `/* */` | comments after `;`
     ggp-base: rules | gamecontroller: rules, if in `/* */`
 arrow | `:-` in KIF | `<=`
     ggp-base: the rule is lost: `:-` is a relation
     gamecontroller: the rule is lost: `:-` is a relation
 sees | `sees` | a game without hidden moves
     ggp-base: everybody is told every move
-hints | `base` or `input` without what play reaches | the fluents and moves that are named, too
+hints | `base` or `input` without what play reaches | the missing fluents and moves as well
     ggp-base: its network takes such a fluent for false, and such a move for none
 number | numbers such as `01`, `+1`, `1.0` and from 2^31 on | names, or smaller numbers
     clingo: not read; large ones lose their high bits | pyggp: not read
@@ -233,13 +243,14 @@ def _recursions(rules: Sequence[Rule]) -> Iterator[tuple[str, int]]:
     group_of = {sig: group for group in relation_components(calls) for sig in group}
     for rule in calls:
         group, bound = group_of[signature(rule.head)], set[Variable]()
+        apart = {each.name: Variable(f"{each.name}'") for each in variables(rule.head)}
         for literal in rule.body:
             used = set(variables(literal.atom))
-            calls_itself = unify(literal.atom, rule.head) is not None
+            calls_itself = unify(literal.atom, substitute(rule.head, apart)) is not None
             if calls_itself or (len(group) > 1 and signature(literal.atom) in group):
                 if len(group) > 1:
                     yield "mutual", literal.atom.start
-                if bound.isdisjoint(used):
+                if used and bound.isdisjoint(used):
                     yield "left-recursion", literal.atom.start
             bound |= used
 

@@ -2,6 +2,7 @@
 
 `normalize` checks the rules, rewrites them step by step, and reports every repair. `validate` does
 the same only to list all problems, and looks for likely mistakes as well.
+An `Unfolder` writes disjunctions as rules, and repairs come before all else.
 `docs/reference/gdl-ii.md` says how gaps and mistakes of rulesheets are treated.
 """
 

@@ -1,6 +1,6 @@
 """Binds every variable of the rules: orders conditions, and gives unbound variables a range.
 
-In come rules of literals from `unfold`; out go the same rules, in which every variable gets its
+In come rules of literals from `normalize`; out go the same rules, in which every variable gets its
 values from an earlier positive condition. A variable without one is a breach of GDL. It is repaired
 by a new condition, on a relation of the values that fit its place (`Domains`).
 """

@@ -2,7 +2,7 @@
 
 A name, a file or a text gives a `GameDefinition`, and `build_machine` makes a `Machine` from it.
 The `source.text` of a definition is enough to read it again: records contain it, and workers
-receive it. The table `ggp.machine.games` gives the reader for each kind of game.
+receive it. The table `FRONTENDS` gives the reader for each kind of game.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ class MessageLimits:
 
     Attributes:
         chars: length of the text.
-        depth: nesting depth of parentheses; terms may nest 100 levels (`ggp.gdl.syntax.shape`).
+        depth: nesting depth of parentheses; terms may nest 100 levels (`ggp.gdl.syntax.reading`).
         items: rules of a rulesheet, or items of another list.
         terms: moves or percepts of one turn.
         symbol_chars: length of one symbol.

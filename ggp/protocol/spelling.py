@@ -42,13 +42,14 @@ class Outline:
         roles: canonical, in the order of the rulesheet.
         is_gdl2: whether the rules define `sees` or have the role `random`, as in `Program`.
         spellings: canonical symbol -> first spelling in the text, if that differs; with
-            parentheses if it has them as a move, or never stands without them.
+            parentheses if it never stands without them.
         renamed: keyword -> its name in the text, if the server has renamed it.
         may_hide: whether a role has no player although no renamed keyword was found. This is the
             only trace of a scrambled GDL-II game without percepts.
         moves: role and move of every `legal` head; empty if unknown.
         percepts: the percepts in the `sees` heads.
         tuples: the tuples that the rules write without a name; None if there are none.
+        lone_moves: canonical symbols that stand in parentheses as moves: `(legal x (pass))`.
     """
 
     roles: tuple[str, ...] = ()
@@ -59,13 +60,15 @@ class Outline:
     moves: tuple[tuple[Term, Term], ...] = ()
     percepts: tuple[Term, ...] = ()
     tuples: Tuples | None = field(default=None, compare=False)
+    lone_moves: frozenset[str] = frozenset()
 
     def spell(self, term: str) -> str:
         """A canonical term as the server would write it, on one line.
 
         If the rules spell a symbol in two ways, the first is used, and the parentheses of moves.
         """
-        return spelled(self._exchanged(term), self.spellings)
+        text = spelled(self._exchanged(term), self.spellings)
+        return f"({text})" if term in self.lone_moves and text[0] != "(" else text
 
     def read(self, term: str) -> str:
         """A term of the server as canonical KIF; a text that is not a term is put in lower case."""
@@ -122,19 +125,22 @@ def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> 
     facts = facts or list(_ROLE_FACT.finditer(text))
     roles = tuple(dict.fromkeys(fact.group(1).lower() for fact in facts))
     spellings = first_spellings(text)
+    lone_moves = lone_moves_in(text)
     ours = role.lower()
     read, tuples = _read(text)
     if tuples is not None:
         spellings |= UNNAMED
     if RANDOM in roles or any(map(_SEES_HEAD.match, forms)):
-        return _of_gdl2(Outline(roles, True, spellings, tuples=tuples), read)
+        return _of_gdl2(Outline(roles, True, spellings, tuples=tuples, lone_moves=lone_moves), read)
     renamed = find_renamed(read, ours)
     if not renamed:
         idle, moves = has_idle_role(read, ours), _heads(read, LEGAL)
-        return Outline(roles, False, spellings, {}, idle, moves, tuples=tuples)
+        return Outline(
+            roles, False, spellings, {}, idle, moves, tuples=tuples, lone_moves=lone_moves
+        )
     to_keyword = {name: keyword for keyword, name in renamed.items()}
     keyword_roles = tuple(to_keyword.get(role_name, role_name) for role_name in roles)
-    scrambled = Outline(keyword_roles, True, spellings, renamed)
+    scrambled = Outline(keyword_roles, True, spellings, renamed, lone_moves=lone_moves)
     read, tuples = _read(scrambled.plain(text))
     return _of_gdl2(replace(scrambled, tuples=tuples), read)
 
@@ -157,6 +163,11 @@ def canonical(term: str) -> str:
     return _NAME_IN_LIST.sub(r"\1", squeezed(term).lower())
 
 
+def lone_moves_in(text: str) -> frozenset[str]:
+    """The canonical symbols that are moves in parentheses in a text without comments."""
+    return frozenset(map(str.lower, _LONE_MOVE.findall(text)))
+
+
 def first_spellings(text: str) -> dict[str, str]:
     """The spellings in a text without comments, as in `Outline`."""
     symbols, lone = _SYMBOL.findall(text), _LONE.findall(text)
@@ -164,9 +175,8 @@ def first_spellings(text: str) -> dict[str, str]:
     for symbol in dict.fromkeys(symbols):
         first.setdefault(symbol.lower(), symbol)
     uses = Counter(map(str.lower, symbols))
-    moves = {move.lower() for move in _LONE_MOVE.findall(text)}
     for name, times in Counter(map(str.lower, lone)).items():
-        if times == uses[name] or name in moves:
+        if times == uses[name]:
             first[name] = f"({first[name]})"
     return {name: spelled for name, spelled in first.items() if name != spelled}
 

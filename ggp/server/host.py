@@ -127,7 +127,10 @@ class Host:
         options = self.options
         if options.log_folder is not None:
             now_s = time.monotonic()
-            for restored in restore(options.log_folder, self.lobby, now_s, self._listens_since_s):
+            matches = list(restore(options.log_folder, self.lobby, now_s, self._listens_since_s))
+            # Restoring removes beliefs that nobody needs.
+            self._logs = LogFolder(options.log_folder, options.log_limit_bytes)
+            for restored in matches:
                 self._resume(restored) if restored.has_place else self._remember(restored)
         self._show()
         self._background.start(self._forget())

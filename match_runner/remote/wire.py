@@ -33,8 +33,9 @@ from ggp.protocol.messages import (
     print_message,
 )
 from ggp.protocol.reading import parse_reply
-from ggp.protocol.spelling import first_spellings
+from ggp.protocol.spelling import first_spellings, lone_moves_in
 
+_LONE_FUNCTION = re.compile(r"\(\(([^\s()?]+)\) ")
 _SEES_MOVES = "(<= (sees ?p (did ?p2 ?m)) (role ?p) (does ?p2 ?m))"
 """Rule that servers add to plain GDL for GDL-II players."""
 
@@ -100,7 +101,10 @@ class Wire:
         if sheet.syntax == "kif":
             pieces = kif_pieces(program.source.text)
             text = " ".join(piece for _, piece, is_comment in pieces if not is_comment)
-            spelling = first_spellings(text) | (UNNAMED if self._tuples else {})
+            first = first_spellings(text)
+            # Where a move in parentheses has arguments elsewhere, `_spelled` takes them away again.
+            lone = {name: f"({first.get(name, name).strip('()')})" for name in lone_moves_in(text)}
+            spelling = {**first, **lone, **(UNNAMED if self._tuples else {})}
         self._told_roles = () if is_gdl2 or self.dialect is Dialect.GDL else program.roles
         if self._told_roles:
             rules = (*rules, *parse(_SEES_MOVES).rules)
@@ -192,7 +196,8 @@ class Wire:
 
     def _spelled(self, text: str) -> str:
         """Canonical KIF in the spelling of messages, before any change to upper case."""
-        return spelled(text, self._spelling)
+        text = spelled(text, self._spelling)
+        return text if self._tuples else _LONE_FUNCTION.sub(r"(\1 ", text)
 
     def _printed(self, message: Message) -> str:
         return print_message(message, self._style)

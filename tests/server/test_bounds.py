@@ -9,7 +9,7 @@ import pytest
 
 from ggp.machine.base import Limits
 from ggp.protocol import lobby, messages, path, session
-from ggp.protocol.forms import MessageLimits
+from ggp.protocol.messages import MessageLimits
 from ggp.server import hosted_match, latency, match_log
 from ggp.server.confinement import sandbox, seccomp
 from ggp.server.http import http_server, supervisor

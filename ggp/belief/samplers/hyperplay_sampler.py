@@ -164,8 +164,6 @@ class HyperPlaySampler(Setting):
         sets = finder.add_sample(bags.select(np.zeros(1, dtype=np.int64)), size, rng)
         return bags if sets is None else Bags(bags.role, bags.paths, np.zeros(1, np.int64), sets)
 
-    grown = enlarge  # the name until 0.2; to be removed a release later
-
     def _adding(self, paths: IntArray) -> Finder | None:
         """The first finder that adds samples to the bags of these paths now; None for none."""
         # Solving comes first if it helps now.

@@ -428,8 +428,8 @@ def _distinct(paths: Paths) -> IntArray:
 #
 # turn         7         8 to 13     14                15                16
 # known        (a b)     nothing     our move          our move, a check
-# 256 paths    begin     all go on   40 agree: 256     3 agree: 256      ...
-#                                    and 8 steps       and 10 steps
+# paths        begin     all go on   some agree, are   fewer agree,      ...
+#                                    copied and moved  more steps
 
 FOLLOWED = 2_048
 """Most paths that are followed through a gap. Few turns after it, one in a hundred of a few hundred

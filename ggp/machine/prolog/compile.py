@@ -2,6 +2,7 @@
 
 Each relation becomes a predicate. Relations that recur, or would be evaluated too often, are
 tabled: their predicate looks their answers up, and the clauses of their rules get the prefix `q_`.
+Names become numbers in a `SymbolTable`, so that no name of a rulesheet reaches Prolog.
 """
 
 from __future__ import annotations

@@ -189,7 +189,8 @@ def test_worker_resumes_a_belief_of_another_but_no_wrong_one() -> None:
     assert [belief.turn for belief in beliefs] == [12] * 3
     anew, resumed, misled = decisions
     assert min(anew.particles, misled.particles, anew.states_visited, misled.states_visited) > 0
-    assert (resumed.particles, resumed.states_visited) == (anew.particles, 0)
+    assert 0 < resumed.particles <= anew.particles
+    assert resumed.states_visited == 0
 
 
 def test_confined_worker_shares_a_decision_with_copies_that_end_with_it() -> None:

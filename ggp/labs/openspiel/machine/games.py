@@ -77,7 +77,7 @@ FAULTS: Mapping[str, str] = {
 """What players of a game know otherwise than one expects, by the game's name; of `dark_hex` only
 where its players are to count no turns."""
 
-BLACK_IS_FIRST = frozenset(
+BLACK_IS_PLAYER_0 = frozenset(
     {
         "antichess",
         "chess",
@@ -186,7 +186,7 @@ def spiel_game(text: str, name: str) -> SpielGame:
 def _about(game: Any, strings: Strings, faults: tuple[str, ...]) -> Iterator[str]:
     """Sentences on who moves first, what players see, and what is odd about it."""
     kind = game.get_type()
-    if kind.short_name in BLACK_IS_FIRST:
+    if kind.short_name in BLACK_IS_PLAYER_0:
         yield "p0 is Black and moves second."
     if is_open(game):
         yield "Everybody sees all moves."

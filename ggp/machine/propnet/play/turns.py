@@ -4,7 +4,7 @@ In come packed states and joint moves, out come successors, percepts and whether
 A search over boards asks the same questions about every successor: is the game over, who is to
 move, what can be captured? With one call for each, reading states and writing lists of moves would
 take several times as long as the gates. So one kernel call answers all of them, and writes only the
-parts that the caller uses.
+parts that the caller uses. `PropnetStates` are the states: one row of packed bits each.
 """
 
 from __future__ import annotations

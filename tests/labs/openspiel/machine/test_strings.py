@@ -10,7 +10,7 @@ import pytest
 
 from ggp.errors import ConfigError
 from ggp.labs.openspiel.machine.games import (
-    BLACK_IS_FIRST,
+    BLACK_IS_PLAYER_0,
     SpielGame,
     Strings,
     examine,
@@ -171,7 +171,7 @@ def test_games_in_which_player_0_moves_second_are_those_of_the_table() -> None:
             state.apply_action(rng.choice(state.legal_actions()))
         if state.current_player() > 0:
             second.add(name)
-    assert second - BY_CHANCE == BLACK_IS_FIRST
+    assert second - BY_CHANCE == BLACK_IS_PLAYER_0
 
 
 BY_CHANCE = {"backgammon", "crazy_eights", "oh_hell"}
