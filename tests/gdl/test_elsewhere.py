@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from ggp.cli import main
-from ggp.errors import GDLValidationError
+from ggp.errors import ConfigError, GDLValidationError
 from ggp.gdl import parse
 from ggp.gdl.elsewhere import CLINGO, ENGINES, ROWS
 from ggp.gdl.normalize import normalize, validate
@@ -150,6 +150,31 @@ def test_base_and_input_are_compared_with_what_play_reaches(
         found = [d["message"] for d in sheet["diagnostics"] if d["rule"] == rule]
         assert len(found) == len(missing)
         assert all(any(f"write {fact} too" in text for text in found) for fact in missing.values())
+
+
+def test_base_and_input_that_depend_on_play_are_not_compared() -> None:
+    rules = "(role a) (init (n 0)) (legal a go) (<= terminal (true (n 1))) (goal a 100)"
+    for hint in (
+        "(<= (input ?r ?m) (may ?r ?m)) (<= (may ?r ?m) (legal ?r ?m))",
+        "(<= (base ?f) (init ?f))",
+    ):
+        with pytest.raises(ConfigError, match="depends on"):
+            hinted(parse(f"{rules} {hint}"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_left"),
+    [
+        ("(<= (p ?x (f ?y)) (p (f ?x) ?y))", True),
+        ("(<= (p ?x ?y) (q ?x ?y) (p ?y ?x))", False),
+        ("(<= p r p)", False),
+    ],
+)
+def test_a_recursive_condition_is_found_whatever_its_variables_are_called(
+    rule: str, is_left: bool
+) -> None:
+    found = warnings_of(parse(f"(role a) (q a a) r {rule}"))
+    assert ("left-recursion" in found) == is_left
 
 
 def test_the_page_has_every_row() -> None:

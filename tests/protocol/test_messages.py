@@ -283,6 +283,12 @@ def test_a_move_keeps_the_parentheses_that_the_rules_give_it() -> None:
     assert game.read("(GO)") == game.read("go") == "go"
 
 
+def test_a_name_that_is_a_move_in_parentheses_keeps_its_other_uses() -> None:
+    game = outline("(role p) (legal p (pass)) (legal p (pass 3)) (legal p (say pass)) (step pass)")
+    moves = ("pass", "(pass 3)", "(say pass)")
+    assert [game.spell(move) for move in moves] == ["(pass)", "(pass 3)", "(say pass)"]
+
+
 def test_info_reply_says_whether_another_match_can_be_played() -> None:
     assert info_reply("ggp", busy=False) == "((name ggp) (status available) (species alien))"
     assert info_reply("ggp", busy=True) == "((name ggp) (status busy) (species alien))"
