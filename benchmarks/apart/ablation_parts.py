@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.machine import circuit
 from ggp.machine.compiling.jit import inlined
@@ -91,8 +92,8 @@ def _any_pairs(
 
 
 @inlined
-def _never_alike(packed: U64, state: int, first: int, end: int) -> bool:
-    return False
+def _count_itself(packed: U64, state: int, entry: int, room: int, at: NDArray[np.int64]) -> int:
+    return int(entry == state)
 
 
 STEPS: dict[str, tuple[Change, ...]] = {
@@ -135,7 +136,7 @@ KERNELS: dict[str, tuple[Change, ...]] = {
     "loops of singles": (Change(block_kernels, "_run_singles", _any_singles),),
     "loops of pairs": (Change(block_kernels, "_run_pairs", _any_pairs),),
     "refill": (Change(block_playouts, "REFILL", 0),),
-    "words alike": (Change(blocks, "_are_equal", _never_alike),),
+    "words alike": (Change(blocks, "_count_alike", _count_itself),),
 }
 """Parts of kernels, which are compiled anew without them."""
 
