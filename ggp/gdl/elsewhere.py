@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from textwrap import dedent
 
-from ggp.gdl.analysis.dependencies import relation_components
-from ggp.gdl.formal import conditions
-from ggp.gdl.program import GOAL, KEYWORD_ARITY, ROLE, SEES, Literal, NormalRule, unify
+from ggp.gdl.analysis.dependencies import may_unify, relation_components
+from ggp.gdl.formal import conditions, without_connectives
+from ggp.gdl.program import GOAL, KEYWORD_ARITY, ROLE, SEES
 from ggp.gdl.source import Diagnostic, Rulesheet, diagnose
 from ggp.gdl.syntax.kif import kif_pieces
 from ggp.gdl.syntax.reading import ARROWS
@@ -28,7 +28,6 @@ from ggp.gdl.terms import (
     Term,
     Variable,
     signature,
-    substitute,
     variables,
 )
 
@@ -234,19 +233,13 @@ def _late_bindings(rule: Rule) -> Iterator[tuple[str, int]]:
 
 def _recursions(rules: Sequence[Rule]) -> Iterator[tuple[str, int]]:
     """Yield rules of relations that define each other, and recursive conditions that come first."""
-    atoms = [[a for a in conditions(rule) if not isinstance(a, Variable)] for rule in rules]
-    calls = [
-        NormalRule(rule.head, tuple(map(Literal, body)))
-        for rule, body in zip(rules, atoms, strict=True)
-        if not isinstance(rule.head, Variable)
-    ]
+    calls = without_connectives(rules)
     group_of = {sig: group for group in relation_components(calls) for sig in group}
     for rule in calls:
         group, bound = group_of[signature(rule.head)], set[Variable]()
-        apart = {each.name: Variable(f"{each.name}'") for each in variables(rule.head)}
         for literal in rule.body:
             used = set(variables(literal.atom))
-            calls_itself = unify(literal.atom, substitute(rule.head, apart)) is not None
+            calls_itself = may_unify(literal.atom, rule.head)
             if calls_itself or (len(group) > 1 and signature(literal.atom) in group):
                 if len(group) > 1:
                     yield "mutual", literal.atom.start

@@ -32,6 +32,7 @@ from ggp.gdl.program import (
     SEES,
     TERMINAL,
     TRUE,
+    Literal,
     NormalRule,
     Program,
     number_of,
@@ -71,6 +72,16 @@ def conditions(rule: Rule) -> Iterator[Term]:
             pending.extend(reversed(term.args))
         else:
             yield term
+
+
+def without_connectives(rules: Sequence[Rule]) -> list[NormalRule]:
+    """Each rule with all its `conditions` in one body: what depends on what, not what it means."""
+    atoms = [[a for a in conditions(rule) if not isinstance(a, Variable)] for rule in rules]
+    return [
+        NormalRule(rule.head, tuple(map(Literal, body)))
+        for rule, body in zip(rules, atoms, strict=True)
+        if not isinstance(rule.head, Variable)
+    ]
 
 
 def check_vocabulary(rules: Sequence[Rule], report: Diagnosis) -> None:

@@ -109,7 +109,7 @@ class Host:
         self._template.waits = prepare is not None
         self._nursery = Nursery(connect or self._template.connect, is_compiled=prepare is None)
         self.pool = WorkerPool(self._nursery, options.memory_bytes, confined=options.confined)
-        self._logs = LogFolder(options.log_folder, options.log_limit_bytes)
+        self._logs: LogFolder  # counted when matches are restored, which removes beliefs
         self._matches: dict[int, HostedMatch] = {}
         self._answers: dict[int, asyncio.Task[str]] = {}
         self._waiting: dict[int, int] = {}
@@ -124,14 +124,13 @@ class Host:
     async def open(self) -> None:
         """Get ready for matches, and continue the matches of an earlier server."""
         self.pool.open()
-        options = self.options
+        options, matches = self.options, []
         if options.log_folder is not None:
             now_s = time.monotonic()
             matches = list(restore(options.log_folder, self.lobby, now_s, self._listens_since_s))
-            # Restoring removes beliefs that nobody needs.
-            self._logs = LogFolder(options.log_folder, options.log_limit_bytes)
-            for restored in matches:
-                self._resume(restored) if restored.has_place else self._remember(restored)
+        self._logs = LogFolder(options.log_folder, options.log_limit_bytes)
+        for restored in matches:
+            self._resume(restored) if restored.has_place else self._remember(restored)
         self._show()
         self._background.start(self._forget())
         if self._prepare is not None:

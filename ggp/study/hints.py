@@ -13,7 +13,8 @@ import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.gdl import parse
-from ggp.gdl.formal import conditions
+from ggp.gdl.analysis.dependencies import relations_needed
+from ggp.gdl.formal import without_connectives
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import DOES, GOAL, INIT, LEGAL, NEXT, SEES, TERMINAL, TRUE
 from ggp.gdl.source import Rulesheet
@@ -24,7 +25,7 @@ from ggp.search.moves import random_moves
 
 _HINTS = (("base", 1), ("input", 2))
 _OF_PLAY = (INIT, NEXT, LEGAL, GOAL, SEES, TERMINAL)
-_THAT_CHANGE = {*(name for name, _ in _OF_PLAY), TRUE[0], DOES[0]}
+_THAT_CHANGE = {*_OF_PLAY, TRUE, DOES}
 _NAMES = re.compile(r"\((base|input) ")
 _HINTED = re.compile(r"\((base|input)_hint ")
 _STATE = """
@@ -43,13 +44,9 @@ def hinted(sheet: Rulesheet) -> Mapping[str, frozenset[str]]:
     written = {rule.head.name for rule in sheet.rules if signature(rule.head) in _HINTS}
     if not written:
         return {}
-    needed, pending = set[str](), [name for name, _ in _HINTS]
-    while pending:
-        needed.add(name := pending.pop())
-        bodies = (conditions(rule) for rule in sheet.rules if rule.head.name == name)
-        pending += {atom.name for body in bodies for atom in body} - needed
-    if needed & _THAT_CHANGE:
-        raise ConfigError(f"base or input depends on {min(needed & _THAT_CHANGE)}")
+    changing = relations_needed(without_connectives(sheet.rules), _HINTS) & _THAT_CHANGE
+    if changing:
+        raise ConfigError(f"base or input depends on {min(changing)[0]}")
     kept = [str(rule) for rule in sheet.rules if signature(rule.head) not in _OF_PLAY]
     text = _NAMES.sub(r"(\1_hint ", " ".join(kept)) + _STATE
     machine = build_machine(normalize(parse(text, sheet.source.name)), "prolog")
