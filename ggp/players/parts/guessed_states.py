@@ -43,6 +43,7 @@ class GuessedStates:
     ) -> None:
         self._machine, self._role, self._rng = machine, role, rng
         self.states, self.agree = states, True
+        self._refused: list[int] = []  # our moves that were not executed, since one was
 
     def play_on(self, turn: Sequence[int], deadline: Deadline | None = None) -> None:
         """Play on by a turn.
@@ -51,6 +52,7 @@ class GuessedStates:
             turn: our executed move, percepts and refused move: see `PathTree.extend`.
             deadline: when to be content with fewer states.
         """
+        self._refused = [*self._refused, turn[2]] if turn[2] >= 0 else []
         successors: tuple[list[States], ...] = ([], [], [])  # the best last
         for number in range(ROUNDS if len(self.states) else 0):
             if number and deadline is not None and deadline.passed():
@@ -67,7 +69,10 @@ class GuessedStates:
         self.states = states.take(np.arange(min(len(states), GUESSED)))
 
     def moves(self) -> list[int]:
-        """Moves that are legal in most of the states; none if there are no states."""
+        """Moves that are legal in most of the states; none if there are no states.
+
+        A move that was just refused is one of them only if there are no others.
+        """
         machine, states, role = self._machine, self.states, self._role
         if isinstance(machine, Prover):
             moves = np.setdiff1d(self._random_moves(states, role), [UNKNOWN])
@@ -76,6 +81,7 @@ class GuessedStates:
         else:
             legal = machine.legal(states, role, allow_stuck=True)
             moves, counts = np.unique(legal.values, return_counts=True)
+        counts[np.isin(moves, self._refused)] = 0
         likeliest: list[int] = moves[counts == counts.max(initial=0)].tolist()
         return likeliest
 

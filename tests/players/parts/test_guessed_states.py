@@ -70,13 +70,13 @@ def test_the_turn_goes_on_where_nothing_agrees(backend: str) -> None:
 
 HIDDEN = """
 (role seer) (role random) (cell 1) (cell 2) (cell 3) (init (turn 1))
-(succ 1 2) (succ 2 3) (succ 3 4)
+(succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5)
 (<= (legal random (hide ?c)) (true (turn 1)) (cell ?c))
 (<= (legal random noop) (not (true (turn 1))))
 (<= (legal seer (open ?c)) (cell ?c) (not (true (hidden ?c))))
 (<= (next (hidden ?c)) (does random (hide ?c))) (<= (next (hidden ?c)) (true (hidden ?c)))
 (<= (next (turn ?n)) (true (turn ?m)) (succ ?m ?n))
-(<= terminal (true (turn 4))) (goal seer 100) (goal random 0)
+(<= terminal (true (turn 5))) (goal seer 100) (goal random 0)
 """
 """A role does not know which of its moves is illegal."""
 
@@ -88,3 +88,17 @@ def test_states_where_a_refused_move_is_legal_come_last() -> None:
     guessed.play_on((moves[0], UNKNOWN, moves[1]))
     assert guessed.agree
     assert all("(hidden 2)" in fluents for fluents in machine.fluents(guessed.states))
+
+
+def test_a_refused_move_is_not_repeated_until_another_is_executed() -> None:
+    machine = build_here(normalize(parse(HIDDEN)), "propnet")
+    states = machine.step(
+        machine.initial(1), np.array([[move_of(machine, "(open 1)"), move_of(machine, "(hide 1)")]])
+    ).states
+    guessed = GuessedStates(machine, 0, np.random.default_rng(0), states)
+    opened = [move_of(machine, f"(open {c})") for c in (2, 3)]
+    assert sorted(guessed.moves()) == sorted(opened)
+    guessed.play_on((opened[1], UNKNOWN, opened[0]))  # wrong guesses: it is legal in all of them
+    assert guessed.moves() == opened[1:]
+    guessed.play_on((opened[1], UNKNOWN, UNKNOWN))
+    assert sorted(guessed.moves()) == sorted(opened)
