@@ -108,8 +108,8 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
             score_text(best.value),
             agrees_with(best, published.BINARY_SEARCH),
             "Definition 9 gives all questions with two possible answers the same value: after any "
-            "of them a simulated HyperPlayer announces immediately. So thresholds are random. If ties"
-            " went to the question whose worst particle is worth most, it would be binary search.",
+            "of them a simulated HyperPlayer announces immediately. So thresholds are random. If "
+            "the best worst particle decided ties, this would be binary search.",
         ),
         Claim(
             "and scores what useful questions with random thresholds score",
