@@ -263,6 +263,42 @@ def _plies(match: Played, player: int) -> Iterable[tuple[int, Decision]]:
         ply += REFUSED not in turn.percepts[role]
 
 
+def _deaths(cells: Cells) -> Table:
+    """When pools of aosp die on the whole board, and how large the whole sets were by then."""
+    rows = []
+    for duel, cell in cells.items():
+        for index, player in enumerate(duel.players):
+            if duel.game != BOARD or not player.startswith("aosp:"):
+                continue
+            ends = [end for m in cell.matches if (end := _death(m, index)) is not None]
+            numbers = ("", "", "")
+            if ends:
+                tries, plies, digits = np.median(ends, axis=0)
+                numbers = (f"{tries:.0f}", f"{plies:.0f}", f"10^{digits:.1f}")
+            pool = f"{int(options_of(player)['pool']):,}"
+            games = str(len(cell.matches))
+            rows.append((pool, short(duel.players[1 - index]), games, str(len(ends)), *numbers))
+    return Table(
+        ("#pool", "against", "#games", "#dead in", "#after tries", "#after plies", "#whole set"),
+        rows,
+        "pools of aosp: medians of when they died, and of the estimated number of boards that "
+        "agreed by then",
+    )
+
+
+def _death(match: Played, player: int) -> tuple[int, int, float] | None:
+    """Own tries and plies before a pool died, and the digits of the size of the whole set when a
+    board was last left; None if it lived."""
+    digits = 0.0
+    for number, (ply, decision) in enumerate(_plies(match, player)):
+        if decision.fault is not None:
+            return number, ply, digits
+        size = (decision.quality or {}).get("log_size")
+        if isinstance(size, int | float):
+            digits = size / math.log(10)
+    return None
+
+
 def _growth() -> Chart:
     """Chart of the two models of paper 001: probability that a board is consistent, by move."""
     moves = np.arange(1, 81)
@@ -426,7 +462,8 @@ def _games() -> dict[Duel, int | None]:
 
 def show(played_cells: Cells) -> GridResults:
     """Claims, tables with the papers' numbers beside ours, panels and charts."""
-    tables = (*(_papers_table(played_cells, budget) for budget in BUDGETS), *_tables(played_cells))
+    by_budget = (_papers_table(played_cells, budget) for budget in BUDGETS)
+    tables = (*by_budget, _deaths(played_cells), *_tables(played_cells))
     return GridResults(
         tuple(_claims(played_cells)),
         tuple(table for table in tables if table.rows),

@@ -311,7 +311,8 @@ def _row(plan: DuelCell, paper: Published, standing: Standing) -> tuple[object, 
     return (
         *(*key_of(plan), standing.won, standing.drawn, standing.lost),
         *(lead.value, lead.low, lead.high, paper.won, paper.lost, paper.lead, paper.error),
-        *(standing.verdict, standing.more_games, standing.seconds, standing.core_hours),
+        *(standing.verdict, standing.more_games or "", standing.seconds),
+        "" if standing.verdict != OPEN else standing.core_hours,
     )
 
 
@@ -338,7 +339,7 @@ def _of_row(row: Mapping[str, str]) -> Standing:
         *(won, drawn, lost),
         Interval(value, low, high),
         row["verdict"],
-        int(more) if more else None,
+        int(more) if more else None if row["verdict"] == OPEN else 0,
         float(seconds) if seconds else None,
     )
 
