@@ -70,7 +70,7 @@ WORTH = {"queen": 9.0, "rook": 5.0, "bishop": 3.0, "knight": 3.0, "pawn": 1.0}
 
 PIECES = BoardRelation("cell", (1, 2, 3, 4))
 
-REFUSED = "refused"
+REFUSED, WAITS = "refused", "noop"
 
 MAX_PLIES = 160
 PLIES_A_STEP = 10
@@ -230,6 +230,11 @@ def _dead_pools(cells: Cells) -> Chart:
     )
 
 
+def _role_of(match: Played, player: int) -> str:
+    (role,) = (role for role, seated in match.planned.seating.items() if seated == player)
+    return role
+
+
 def _guessed(decision: Decision) -> float:
     return decision.guessed / max(decision.particles, 1)
 
@@ -253,12 +258,11 @@ def _shares(label: str, cell: PlayedDuel, player: int, share: Callable[[Decision
 
 
 def _plies(match: Played, player: int) -> Iterable[tuple[int, Decision]]:
-    """Yield a player's decisions between several moves, each with its ply."""
-    (role,) = (role for role, seated in match.planned.seating.items() if seated == player)
-    ply = 0
+    """Yield a player's decisions between several moves, and those by lot, each with its ply."""
+    role, ply = _role_of(match, player), 0
     for turn in match.record.turns:
-        decision = turn.decisions.get(role)
-        if decision is not None and len(decision.values) > 1:
+        decision = None if turn.joint_move[role] == WAITS else turn.decisions.get(role)
+        if decision is not None and (len(decision.values) > 1 or _is_dead(decision)):
             yield ply, decision
         ply += REFUSED not in turn.percepts[role]
 
@@ -273,8 +277,8 @@ def _deaths(cells: Cells) -> Table:
             ends = [end for m in cell.matches if (end := _death(m, index)) is not None]
             numbers = ("", "", "")
             if ends:
-                tries, plies, digits = np.median(ends, axis=0)
-                numbers = (f"{tries:.0f}", f"{plies:.0f}", f"10^{digits:.1f}")
+                turns, plies, digits = np.median(ends, axis=0)
+                numbers = (f"{turns:.0f}", f"{plies:.0f}", f"10^{digits:.1f}")
             pool = f"{int(options_of(player)['pool']):,}"
             games = str(len(cell.matches))
             rows.append((pool, short(duel.players[1 - index]), games, str(len(ends)), *numbers))
@@ -287,15 +291,20 @@ def _deaths(cells: Cells) -> Table:
 
 
 def _death(match: Played, player: int) -> tuple[int, int, float] | None:
-    """Own tries and plies before a pool died, and the digits of the size of the whole set when a
-    board was last left; None if it lived."""
-    digits = 0.0
-    for number, (ply, decision) in enumerate(_plies(match, player)):
-        if decision.fault is not None:
-            return number, ply, digits
-        size = (decision.quality or {}).get("log_size")
-        if isinstance(size, int | float):
-            digits = size / math.log(10)
+    """When a pool died, and how large the whole set was by then; None if it lived.
+
+    Returns:
+        the number of turns and plies before, and the digits of the estimated size of the set after
+        the last of these turns.
+    """
+    role, ply, log_size = _role_of(match, player), 0, 0.0
+    for number, turn in enumerate(match.record.turns):
+        decision = turn.decisions.get(role)
+        if decision is not None and _is_dead(decision):
+            return number, ply, log_size / math.log(10)
+        size = None if decision is None else (decision.quality or {}).get("log_size")
+        log_size = size if isinstance(size, float) else log_size
+        ply += REFUSED not in turn.percepts[role]
     return None
 
 
