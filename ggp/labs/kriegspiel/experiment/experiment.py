@@ -35,7 +35,14 @@ from ggp.labs.kriegspiel.experiment.cells import (
     short,
     spec,
 )
-from ggp.labs.kriegspiel.experiment.verdicts import TIMED, next_duel, standings, table, timed
+from ggp.labs.kriegspiel.experiment.verdicts import (
+    TIMED,
+    next_duel,
+    standings,
+    table,
+    timed,
+    unjudged,
+)
 from ggp.labs.papers.reproduce.duels import Duel, PlayedDuel, program_of, series_of, stored_duel
 from ggp.labs.papers.reproduce.figures import score_text
 from ggp.labs.papers.reproduce.grid import (
@@ -363,8 +370,8 @@ MIN_S = 1e-4
 def costs(
     duels: Sequence[tuple[Duel, RunSettings]], settings: RunSettings, executor: Executor
 ) -> Iterator[str]:
-    """Yield a line with the forecast of each cell of the papers that has no verdict, and one for
-    all of them.
+    """Yield a line with the forecast of each cell of the papers that games can still judge, and one
+    for all of them.
 
     Args:
         duels: to play, each with its number of games.
@@ -374,14 +381,14 @@ def costs(
     turns, seconds = _Turns(settings, executor), timed(settings.folder)
     timed_until_s = time.monotonic() + TIMED_SHARE * settings.seconds
     total = 0.0
-    for plan, standing in standings(cells, settings.folder).items():
-        if plan.duel not in played or not standing.more_games:
+    for plan, standing, _ in unjudged(standings(cells, settings.folder)):
+        if plan.duel not in played:
             continue
         if standing.seconds is None and time.monotonic() < timed_until_s:
             for player in plan.players:
                 seconds[player] = seconds.get(player) or turns.cost(player)
             write_whole(settings.folder / TIMED, json.dumps(seconds) + "\n")
-            standing = standings(cells, settings.folder)[plan]
+            standing = replace(standing, seconds=sum(map(seconds.__getitem__, plan.players)))
         total += standing.core_hours or 0.0
         yield f"{' against '.join(map(short, plan.players))}, {plan.budget}: {standing.text}"
     if total:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -216,11 +216,11 @@ def _standing(
     elsewhere: Standing | None,
     seconds: Mapping[str, float],
 ) -> Standing:
-    num_played = 0 if cell is None else len(cell.matches)
-    if elsewhere is not None and elsewhere.games and elsewhere.games >= num_played:
-        return elsewhere
     known = [seconds.get(player) for player in plan.players]
     both = math.fsum(s for s in known if s is not None) if None not in known else None
+    num_played = 0 if cell is None else len(cell.matches)
+    if elsewhere is not None and elsewhere.games and elsewhere.games >= num_played:
+        return replace(elsewhere, seconds=elsewhere.seconds if both is None else both)
     if cell is None:
         return Standing(0, 0, 0, Interval(None), OPEN, more_games([], plan.paper), both)
     leads = [2 * (share - EQUAL) for share in shares_of(cell)]
@@ -242,6 +242,22 @@ def _seconds_by_player(played: Cells) -> dict[str, float]:
     return {player: float(np.mean(values)) for player, values in seconds.items() if values}
 
 
+def unjudged(
+    all_standings: Mapping[DuelCell, Standing],
+) -> Iterator[tuple[DuelCell, Standing, bool]]:
+    """Cells that are not judged with as many samples or more, each with its standing, and whether
+    it is judged with fewer."""
+    shares: dict[tuple[str, ...], int] = {}  # of the papers' samples, as 1 / share
+    for plan, standing in all_standings.items():
+        if standing.verdict != OPEN:
+            name, share = key_of(plan)[:2], BUDGETS[plan.budget]
+            shares[name] = min(share, shares.get(name, share))
+    for plan, standing in all_standings.items():
+        best = shares.get(key_of(plan)[:2])
+        if standing.more_games != 0 and (best is None or BUDGETS[plan.budget] < best):
+            yield plan, standing, best is not None
+
+
 def next_duel(played: Cells, duels: Iterable[Duel], folder: Path) -> tuple[Duel, int] | None:
     """The cell to play next, with a number of games; None if no further game changes a verdict.
 
@@ -254,24 +270,18 @@ def next_duel(played: Cells, duels: Iterable[Duel], folder: Path) -> tuple[Duel,
     """
     waiting = dict.fromkeys(duels)
     all_standings = standings(played, folder)
-    judged: dict[tuple[str, ...], int] = {}  # samples of the best verdict, as 1 / share
-    for plan, standing in all_standings.items():
-        if standing.verdict != OPEN:
-            name, share = key_of(plan)[:2], BUDGETS[plan.budget]
-            judged[name] = min(share, judged.get(name, share))
     costs = []
-    for plan, standing in all_standings.items():
-        judged_at = judged.get(key_of(plan)[:2])
-        is_better = judged_at is None or BUDGETS[plan.budget] < judged_at
-        if plan.duel not in waiting or not standing.more_games or not is_better:
+    for plan, standing, is_judged in unjudged(all_standings):
+        if plan.duel not in waiting or plan.paper is None or standing.more_games is None:
             continue
         all_games = standing.games + standing.more_games
-        if plan.paper is not None and all_games <= plan.paper.games:
-            # Games that were played elsewhere are played again.
-            cell = played.get(plan.duel)
-            missing = all_games - (0 if cell is None else len(cell.matches))
-            seconds = math.inf if standing.seconds is None else missing * standing.seconds
-            costs.append(((judged_at is not None, seconds), plan.duel, missing))
+        if all_games > plan.paper.games:
+            continue
+        # Games that were played elsewhere are played again.
+        cell = played.get(plan.duel)
+        missing = all_games - (0 if cell is None else len(cell.matches))
+        seconds = math.inf if standing.seconds is None else missing * standing.seconds
+        costs.append(((is_judged, seconds), plan.duel, missing))
     if costs:
         _, duel, missing = min(costs, key=lambda cost: cost[0])
         return duel, min(max(missing // 4, FEWEST_AT_ONCE), MOST_AT_ONCE) // 2 * 2
