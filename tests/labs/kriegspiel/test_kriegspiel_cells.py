@@ -296,10 +296,8 @@ def test_costs_are_told_before_a_cell_is_played(tmp_path: Path) -> None:
 
 def test_the_turn_is_told_at_which_a_pool_dies() -> None:
     def turn(move: str, particles: int, *seen: str) -> SimpleNamespace:
-        alive = {"log_size": math.log(1000 * particles)} if particles else None
-        decision = Decision(move, (), particles, False, 1, 0.1, quality=alive)
-        if not particles:
-            decision = replace(decision, fault="no board")
+        fault = None if particles else "no board"
+        decision = Decision(move, (), particles, False, 1, 0.1, fault)
         return SimpleNamespace(
             decisions={"black": decision}, joint_move={"black": move}, percepts={"black": seen}
         )
@@ -312,7 +310,7 @@ def test_the_turn_is_told_at_which_a_pool_dies() -> None:
     lived = SimpleNamespace(planned=planned, record=SimpleNamespace(turns=turns[:3]))
     cell = SimpleNamespace(matches=(match, lived))
     (row,) = kriegspiel._deaths({duel: cell}).rows  # type: ignore[dict-item]
-    assert row == ("20,000", "random", "2", "1", "3", "2", "10^5.0")
+    assert row == ("20,000", "random", "2", "1", "3", "2")
     dead = [d.fault is not None for _, d in kriegspiel._plies(match, 0)]  # type: ignore[arg-type]
     assert dead == [True]  # decisions of another's turn are none of ours
 

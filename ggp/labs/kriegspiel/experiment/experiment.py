@@ -275,42 +275,34 @@ def _plies(match: Played, player: int) -> Iterable[tuple[int, Decision]]:
 
 
 def _deaths(cells: Cells) -> Table:
-    """When pools of aosp die on the whole board, and how large the whole sets were by then."""
+    """When pools of aosp die on the whole board.
+
+    `benchmarks.pools` says how large the whole sets are by then.
+    """
     rows = []
     for duel, cell in cells.items():
         for index, player in enumerate(duel.players):
             if duel.game != BOARD or not player.startswith("aosp:"):
                 continue
             ends = [end for m in cell.matches if (end := _death(m, index)) is not None]
-            numbers = ("", "", "")
-            if ends:
-                turns, plies, digits = np.median(ends, axis=0)
-                numbers = (f"{turns:.0f}", f"{plies:.0f}", f"10^{digits:.1f}")
+            medians = [f"{number:.0f}" for number in np.median(ends, axis=0)] if ends else ["", ""]
             pool = f"{int(options_of(player)['pool']):,}"
             games = str(len(cell.matches))
-            rows.append((pool, short(duel.players[1 - index]), games, str(len(ends)), *numbers))
+            rows.append((pool, short(duel.players[1 - index]), games, str(len(ends)), *medians))
     return Table(
-        ("#pool", "against", "#games", "#dead in", "#after tries", "#after plies", "#whole set"),
+        ("#pool", "against", "#games", "#dead in", "#after turns", "#after plies"),
         rows,
-        "pools of aosp: medians of when they died, and of the estimated number of boards that "
-        "agreed by then",
+        "pools of aosp, and medians of when they died",
     )
 
 
-def _death(match: Played, player: int) -> tuple[int, int, float] | None:
-    """When a pool died, and how large the whole set was by then; None if it lived.
-
-    Returns:
-        the number of turns and plies before, and the digits of the estimated size of the set after
-        the last of these turns.
-    """
-    role, ply, log_size = _role_of(match, player), 0, 0.0
+def _death(match: Played, player: int) -> tuple[int, int] | None:
+    """Turns and plies before a pool died; None if it lived."""
+    role, ply = _role_of(match, player), 0
     for number, turn in enumerate(match.record.turns):
         decision = turn.decisions.get(role)
         if decision is not None and _is_dead(decision):
-            return number, ply, log_size / math.log(10)
-        size = None if decision is None else (decision.quality or {}).get("log_size")
-        log_size = size if isinstance(size, float) else log_size
+            return number, ply
         ply += REFUSED not in turn.percepts[role]
     return None
 
