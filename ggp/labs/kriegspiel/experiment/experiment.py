@@ -49,6 +49,7 @@ from ggp.labs.papers.reproduce.grid import (
     EQUAL,
     Cells,
     DuelGrid,
+    DuelOrder,
     GridResults,
     cell_text,
     interval_of,
@@ -647,6 +648,5 @@ KRIEGSPIEL = DuelGrid(
     games=games,
     costs=costs,
     short=short,
-    next_duel=next_duel,
-    sheet=table,
+    order=DuelOrder(next_duel, table),
 )

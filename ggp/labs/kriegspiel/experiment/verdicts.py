@@ -1,9 +1,9 @@
 """Verdicts on the cells of papers 000 and 001, what an open one still costs, and what to play next.
 
-Games of cells come in (`cells.DuelCell`). Out goes a `Standing` for each cell: its verdict, or a
-forecast of the games and core-hours to one. `next_duel` picks the cell whose verdict costs least.
-`read` and `table` keep all standings in a CSV file of the run. So games that were played elsewhere
-count too, and verdicts survive without the games.
+Games of cells come in (`cells.DuelCell`). Out goes a `CellStanding` for each: its verdict, or how
+many games and core-hours bring one. `next_duel` picks the cell whose verdict costs least. `read`
+and `table` keep all standings in a CSV file of the run. So games that were played elsewhere count
+too, and verdicts survive without the games.
 
 Two questions are judged at 99 %: who is better, and by how much. Our interval of the lead is by
 betting: it is valid however often games were added. The paper's follows from its rates and its
@@ -62,7 +62,7 @@ FEWEST_AT_ONCE, MOST_AT_ONCE = 8, 32
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CellStanding:
     """Where a cell stands. Percentages are of games; the lead is won less lost.
 
     Attributes:
@@ -191,7 +191,7 @@ def key_of(plan: DuelCell) -> Key:
     return first, second, plan.budget
 
 
-def standings(played: Cells, folder: Path | None = None) -> dict[DuelCell, Standing]:
+def standings(played: Cells, folder: Path | None = None) -> dict[DuelCell, CellStanding]:
     """Standings of all cells of the papers, in the order of `cells`.
 
     Args:
@@ -213,21 +213,21 @@ def standings(played: Cells, folder: Path | None = None) -> dict[DuelCell, Stand
 def _standing(
     plan: DuelCell,
     cell: PlayedDuel | None,
-    elsewhere: Standing | None,
+    elsewhere: CellStanding | None,
     seconds: Mapping[str, float],
-) -> Standing:
+) -> CellStanding:
     known = [seconds.get(player) for player in plan.players]
     both = math.fsum(s for s in known if s is not None) if None not in known else None
     num_played = 0 if cell is None else len(cell.matches)
     if elsewhere is not None and elsewhere.games and elsewhere.games >= num_played:
         return replace(elsewhere, seconds=elsewhere.seconds if both is None else both)
     if cell is None:
-        return Standing(0, 0, 0, Interval(None), OPEN, more_games([], plan.paper), both)
+        return CellStanding(0, 0, 0, Interval(None), OPEN, more_games([], plan.paper), both)
     leads = [2 * (share - EQUAL) for share in shares_of(cell)]
     tally, lead = tally_of_cell(cell), mean_interval(leads, 0, DIFFERENCES, fixed=False)
     verdict = verdict_of(lead, plan.paper)
     more = more_games(leads, plan.paper) if verdict == OPEN else 0
-    return Standing(tally.wins, tally.draws, tally.losses, lead, verdict, more, both)
+    return CellStanding(tally.wins, tally.draws, tally.losses, lead, verdict, more, both)
 
 
 def _seconds_by_player(played: Cells) -> dict[str, float]:
@@ -243,8 +243,8 @@ def _seconds_by_player(played: Cells) -> dict[str, float]:
 
 
 def unjudged(
-    all_standings: Mapping[DuelCell, Standing],
-) -> Iterator[tuple[DuelCell, Standing, bool]]:
+    all_standings: Mapping[DuelCell, CellStanding],
+) -> Iterator[tuple[DuelCell, CellStanding, bool]]:
     """Cells that are not judged with as many samples or more, each with its standing, and whether
     it is judged with fewer."""
     shares: dict[tuple[str, ...], int] = {}  # of the papers' samples, as 1 / share
@@ -316,7 +316,7 @@ def table(played: Cells, folder: Path) -> Table:
     return Table(_COLUMNS, rows)
 
 
-def _row(plan: DuelCell, paper: Published, standing: Standing) -> tuple[object, ...]:
+def _row(plan: DuelCell, paper: Published, standing: CellStanding) -> tuple[object, ...]:
     lead = standing.lead
     return (
         *(*key_of(plan), standing.won, standing.drawn, standing.lost),
@@ -326,7 +326,7 @@ def _row(plan: DuelCell, paper: Published, standing: Standing) -> tuple[object, 
     )
 
 
-def read(path: Path) -> dict[Key, Standing]:
+def read(path: Path) -> dict[Key, CellStanding]:
     """The standings in a file that `table` made; none if it is not there.
 
     Raises:
@@ -341,12 +341,14 @@ def read(path: Path) -> dict[Key, Standing]:
         raise ConfigError(f"{path} does not hold standings of cells: {error!r}") from error
 
 
-def _of_row(row: Mapping[str, str]) -> Standing:
+def _of_row(row: Mapping[str, str]) -> CellStanding:
     value, low, high = (float(row[name]) if row[name] else None for name in _COLUMNS[6:9])
     more, seconds = row["more_games"], row["cpu_s_a_game"]
     won, drawn, lost = (int(row[name]) for name in _COLUMNS[3:6])
-    return Standing(
-        *(won, drawn, lost),
+    return CellStanding(
+        won,
+        drawn,
+        lost,
         Interval(value, low, high),
         row["verdict"],
         int(more) if more else None if row["verdict"] == OPEN else 0,

@@ -75,6 +75,21 @@ class GridResults:
 
 
 @dataclass(frozen=True, slots=True)
+class DuelOrder:
+    """An order in which a grid is played, by the results so far.
+
+    Attributes:
+        next_duel: chooses a duel and a number of games to add, among duels; None to stop.
+        sheet: makes a table with a file of its own, which says where all duels stand.
+
+    Both are told the duels with matches, and the folder of the run.
+    """
+
+    next_duel: Callable[[Cells, Iterable[Duel], Path], tuple[Duel, int] | None]
+    sheet: Callable[[Cells, Path], Table]
+
+
+@dataclass(frozen=True, slots=True)
 class DuelGrid:
     """Many duels, of which any part may be played.
 
@@ -89,10 +104,8 @@ class DuelGrid:
         games: most matches of a duel if the command names no number; None: `matches`.
         costs: lines with the cost of duels, each with its settings, if there is a forecast.
         short: a short name of a player; several players may share one.
-        next_duel: with a stopping rule, chooses which duel to play next and how many games, by the
-            results so far, among duels, in the folder of the run; None to stop. Without it, every
-            duel is played to its end, in order.
-        sheet: makes a table with a file of its own from the duels, in the folder of the run.
+        order: chooses what to play with a stopping rule; without it, every duel is played to its
+            end, one after the other.
     """
 
     name: str
@@ -108,8 +121,7 @@ class DuelGrid:
         lambda duels, settings, executor: ()
     )
     short: Callable[[str], str] = str
-    next_duel: Callable[[Cells, Iterable[Duel], Path], tuple[Duel, int] | None] | None = None
-    sheet: Callable[[Cells, Path], Table | None] = lambda cells, folder: None
+    order: DuelOrder | None = None
 
     def size(self, settings: RunSettings) -> int:
         duels = selected(self.duels(), settings.only, self.short)
@@ -156,7 +168,7 @@ class DuelGrid:
             panels=grid_results.panels,
             tables=grid_results.tables,
             charts=grid_results.charts,
-            sheet=self.sheet(cells, settings.folder),
+            sheet=None if self.order is None else self.order.sheet(cells, settings.folder),
             paper="",
             clock=settings.clock,
             backends=backends_of(cells.values()),
@@ -176,12 +188,12 @@ class DuelGrid:
             for duel in self.duels()
             if duel in selection and (of_duel := self._settings_of(duel, settings)).matches
         }
-        if self.next_duel is None or settings.until is None:
+        if self.order is None or settings.until is None:
             yield from waiting.items()
             return
         for duel, of_duel in waiting.items():
             cells |= _stored(duel, of_duel)
-        while (choice := self.next_duel(cells, waiting, settings.folder)) is not None:
+        while (choice := self.order.next_duel(cells, waiting, settings.folder)) is not None:
             duel, more = choice
             so_far = len(cells[duel].matches) if duel in cells else 0
             most = min(waiting[duel].matches, so_far + more)
