@@ -13,8 +13,8 @@ from tests.docs.all_pages import DOCS
 from tests.support.games import REPOSITORY
 
 SCRIPT = runpy.run_path(str(REPOSITORY / "scripts" / "measured_tables.py"))
-PLACE, cell_text, with_tables, written = (
-    SCRIPT[name] for name in ("PLACE", "cell_text", "with_tables", "written")
+PLACE, cell_text, rows_of, with_tables, written = (
+    SCRIPT[name] for name in ("PLACE", "cell_text", "rows_of", "with_tables", "written")
 )
 
 BY_HAND = {"gallery", "papers"}
@@ -38,7 +38,7 @@ def test_every_table_says_when_and_on_what_it_was_measured(page: Path) -> None:
     for table in tables.values():
         assert re.match(r"2\d{3}-\d\d-\d\d", table["day"])
         assert table["conditions"]
-        assert {len(row) for row in table["rows"]} == {len(table["columns"])}
+        assert "csv" in table or {len(row) for row in table["rows"]} == {len(table["columns"])}
 
 
 def test_cells_have_the_format_of_their_column() -> None:
@@ -46,6 +46,15 @@ def test_cells_have_the_format_of_their_column() -> None:
     assert cell_text(1683, "{:,}") == "1,683"
     assert cell_text("**best**", "{:,}") == "**best**"
     assert cell_text(None, "{:,}") == ""
+
+
+def test_rows_of_a_csv_file_are_shown_where_they_have_all_numbers() -> None:
+    rows = [
+        {"game": "meier", "lead": "-3.25", "games": "1200"},
+        {"game": "chess", "lead": "", "games": "1"},
+    ]
+    assert rows_of(rows, ["`{game}`", "{lead:.1f}", "{games:,}"]) == [["`meier`", "-3.2", "1,200"]]
+    assert rows_of(rows, ["{game}: {games}"]) == [["meier: 1200"], ["chess: 1"]]
 
 
 def test_a_table_stands_below_its_command() -> None:

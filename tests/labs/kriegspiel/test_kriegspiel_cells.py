@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from collections.abc import Callable
@@ -15,12 +16,22 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from ggp.errors import ConfigError
 from ggp.gdl import list_games
 from ggp.labs.kriegspiel.experiment import cells as kriegspiel_cells
 from ggp.labs.kriegspiel.experiment import experiment as kriegspiel
 from ggp.labs.kriegspiel.experiment import experiment as kriegspiel_charts
+from ggp.labs.kriegspiel.experiment import verdicts
 from ggp.labs.kriegspiel.experiment.cells import TABLES_2_3, Published
-from ggp.labs.kriegspiel.experiment.experiment import AGREES, DIFFERS, OPEN, PARTLY, verdict_of
+from ggp.labs.kriegspiel.experiment.verdicts import (
+    AGREES,
+    DIFFERS,
+    OPEN,
+    PARTLY,
+    more_games,
+    standings,
+    verdict_of,
+)
 from ggp.labs.papers.reproduce.duels import series_of, stored_duel
 from ggp.labs.papers.reproduce.report import draw_chart, write_results
 from ggp.labs.papers.reproduce.results import Panel, Point
@@ -107,7 +118,7 @@ def test_cells_of_the_papers_have_counts_in_proportion_and_numbers_of_games() ->
                     assert "retry" not in options
     first = by_budget[kriegspiel_cells.PAPERS][0]
     assert first.players[0].startswith("over:depth=1,histories=1683,")
-    assert kriegspiel.games(first.duel) == first.games == 150
+    assert kriegspiel.games(first.duel) == first.games == 500
 
 
 @pytest.mark.parametrize("budget", kriegspiel_cells.BUDGETS)
@@ -147,9 +158,86 @@ EVEN = Published(5, 5, 500)
     ],
 )
 def test_verdicts_on_cells(rounds: list[float], paper: Published | None, verdict: str) -> None:
-    judged = verdict_of(rounds, paper)
-    assert judged.verdict == verdict
-    assert (verdict == OPEN) == ("missing" in judged.text)
+    assert verdict_of(mean_interval(rounds, 0, (-100, 100), fixed=False), paper) == verdict
+
+
+@pytest.mark.parametrize("paper", [FAR, EVEN, Published(19, 5, 500)])
+@pytest.mark.parametrize("rounds", [[], [50.0, 0.0] * 4, DRAWN])
+def test_a_forecast_says_when_games_that_go_on_like_this_bring_a_verdict(
+    paper: Published, rounds: list[float]
+) -> None:
+    missing = more_games(rounds, paper)
+    assert missing is not None
+    # Rounds in the proportions that a forecast assumes: ours, and ten at the paper's rates.
+    of_game = np.array([paper.lost, 100 - paper.won - paper.lost, paper.won]) / 100
+    leads = np.array([-100.0, -50.0, 0.0, 50.0, 100.0])
+    counts = 10 * np.convolve(of_game, of_game) + [rounds.count(lead) for lead in leads]
+
+    def verdict_after(games: float) -> str:
+        num_of_each = games / 2 * counts / counts.sum()
+        later = np.repeat(leads, np.round(num_of_each).astype(int)).tolist()
+        return verdict_of(mean_interval(rounds + later, 0, (-100, 100), fixed=False), paper)
+
+    assert verdict_after(1.3 * missing + 10) != OPEN
+    assert missing < 20 or verdict_after(0.7 * missing) == OPEN
+
+
+def test_forecasts_end_where_no_feasible_number_of_games_decides() -> None:
+    assert more_games([], None) is None
+    assert more_games([], Published(10, 10, 10**9)) is None
+    assert more_games([0.0, 50.0] * 40, FAR) == 0
+
+
+def of_papers(budget: str, first: str, second: str) -> kriegspiel_cells.DuelCell:
+    key = (first, second, budget)
+    return next(c for c in kriegspiel_cells.cells() if c.paper and verdicts.key_of(c) == key)
+
+
+def test_the_cell_whose_verdict_costs_least_is_played_next(tmp_path: Path) -> None:
+    plans = [
+        of_papers("hundredth", "over 1", "random"),  # 42 games
+        of_papers("hundredth", "over 1", "para 1"),  # 308
+        of_papers("papers", "over 1", "random"),
+        of_papers("hundredth", "hs", "aosp"),  # more than the paper's
+    ]
+    duels = [plan.duel for plan in plans]
+    seconds = {"over:depth=1,histories=1683": 9.0, "over:depth=1,histories=17": 2.0}
+    times = {
+        player: next((s for start, s in seconds.items() if player.startswith(f"{start},")), 1.0)
+        for duel in duels
+        for player in duel.players
+    }
+    (tmp_path / verdicts.TIMED).write_text(json.dumps(times))
+
+    def choice(*rows: str) -> tuple[object, int] | None:
+        (tmp_path / verdicts.FILE).write_text("\n".join([heading, *rows]) + "\n")
+        return verdicts.next_duel({}, duels, tmp_path)
+
+    heading = ",".join(verdicts.table({}, tmp_path).headings)
+    assert choice() == (duels[0], 10)  # a quarter of its games, in whole rounds
+    numbers = "48,1,47,6"
+    agrees = f"over 1,random,hundredth,20,20,0,50,1,80,{numbers},agrees,0,1.5,0"
+    assert choice(agrees) == (duels[1], 32)
+    other = "over 1,para 1,hundredth,100,0,0,100,90,100,8,1,7,4,differs,0,,"
+    # Only a verdict with more samples is left to find.
+    assert choice(agrees, other) == (duels[2], 10)
+    best = agrees.replace("hundredth", "papers")
+    assert choice(other, best) is None
+    # What was played elsewhere stays in the file, beside forecasts for cells without a game.
+    table = verdicts.table({}, tmp_path)
+    rows = {(first, second, samples): row for first, second, samples, *row in table.texts()}
+    assert len(rows) == 39
+    assert rows["over 1", "random", "papers"][:3] == ["20", "20", "0"]
+    assert rows["hs", "aosp", "papers"][-4] == "forecast"
+    standing = standings({}, tmp_path)[plans[3]]
+    assert standing.more_games is not None
+    assert standing.text == f"forecast: {standing.more_games:,} more games, 3.1 core-hours"
+
+
+def test_a_damaged_file_of_standings_is_named(tmp_path: Path) -> None:
+    (tmp_path / verdicts.FILE).write_text("first,second\nover 1,random\n")
+    with pytest.raises(ConfigError, match=r"kriegspiel-cells\.csv does not hold standings"):
+        standings({}, tmp_path)
 
 
 def test_the_error_of_a_paper_follows_from_its_rates_and_games() -> None:
@@ -190,19 +278,41 @@ def test_costs_are_told_before_a_cell_is_played(tmp_path: Path) -> None:
 
     # In 74 turns, a history takes 0.01757 s on average; there are 220 turns.
     assert cost_lines("hundredth") == [
-        "over 1 against random, hundredth: 150 games at most, about 77 s each (measured), "
-        "3.20 core-hours",
-        "in all at most about 3.2 core-hours",
+        "over 1 against random, hundredth: forecast: 42 more games, 0.9 core-hours",
+        "in all about 0.9 core-hours",
     ]
     assert timed == [("17", 80), ("none", 80)]
-    line, _ = cost_lines("papers")
-    assert "about 6,516 s each (extrapolated), 271.48 core-hours" in line
-    assert timed == [("84", 80), ("1683", 24), ("none", 80)]
+    assert cost_lines("hundredth")[-1] == "in all about 0.9 core-hours"
+    assert not timed  # the times are kept
+    # 84 histories are timed for longer than 1,683: those take 6,505 s.
+    assert cost_lines("papers")[0].endswith("forecast: 42 more games, 76.0 core-hours")
+    assert timed == [("84", 80), ("1683", 24)]
     # What is left of no time is none for timing.
-    assert cost_lines("papers", seconds=0.0) == [
-        "not timed, as timing would take too much of the time to play: 1 more"
+    assert cost_lines("twentieth", seconds=0.0) == [
+        "over 1 against random, twentieth: forecast: 42 more games"
     ]
     assert not timed
+
+
+def test_the_turn_is_told_at_which_a_pool_dies() -> None:
+    def turn(move: str, particles: int, *seen: str) -> SimpleNamespace:
+        fault = None if particles else "no board"
+        decision = Decision(move, (), particles, False, 1, 0.1, fault)
+        return SimpleNamespace(
+            decisions={"black": decision}, joint_move={"black": move}, percepts={"black": seen}
+        )
+
+    turns = [turn("noop", 1), turn("a", 10, "refused"), turn("b", 100), turn("noop", 0)]
+    turns.append(turn("c", 0))
+    duel = of_papers("papers", "aosp", "random").duel
+    planned = SimpleNamespace(seating={"white": 1, "black": 0})
+    match = SimpleNamespace(planned=planned, record=SimpleNamespace(turns=turns))
+    lived = SimpleNamespace(planned=planned, record=SimpleNamespace(turns=turns[:3]))
+    cell = SimpleNamespace(matches=(match, lived))
+    (row,) = kriegspiel._deaths({duel: cell}).rows  # type: ignore[dict-item]
+    assert row == ("20,000", "random", "2", "1", "3", "2")
+    dead = [d.fault is not None for _, d in kriegspiel._plies(match, 0)]  # type: ignore[arg-type]
+    assert dead == [True]  # decisions of another's turn are none of ours
 
 
 def last_state(machine: Machine, record: MatchRecord) -> tuple[str, ...]:

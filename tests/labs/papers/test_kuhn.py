@@ -94,6 +94,37 @@ def test_pimc_loses_a_sixth_to_a_best_response_in_either_role(ties: Fraction) ->
     assert kuhn.best_response(kuhn.pimc(SECOND, ties), SECOND) == Fraction(-1, 6)
 
 
+def test_the_paper_has_the_number_of_a_queen_that_calls_every_second_bet() -> None:
+    """As player 1 it then loses 1/12, as in the paper; as player 2 too, unlike in the paper."""
+    never, always = Fraction(0), Fraction(1)
+    half = Fraction(1, 2)
+
+    def with_queen(player: int, calls: Fraction, king: Fraction) -> Fraction:
+        return kuhn.best_response(((never, never), (never, calls), (king, always)), player)
+
+    for king in (never, half):  # how often it bets
+        assert with_queen(FIRST, half, king) == Fraction(-1, 12)
+        assert with_queen(FIRST, always, king) == Fraction(-1, 6)
+    assert with_queen(SECOND, half, always) == Fraction(-1, 12)
+    assert with_queen(SECOND, always, always) == Fraction(-1, 6)
+
+
+def test_deals_against_a_best_response_add_up_to_a_sixth() -> None:
+    never, always = Fraction(0), Fraction(1)
+    # Player 2 never bluffs, bets a king, and calls with a king only.
+    response = (never, never), (never, never), (always, always)
+    deals = {
+        (a, b): kuhn._of_deal(kuhn.pimc(FIRST, always)[a], response[b], 1 if a > b else -1)
+        for a, b in permutations(CARDS, 2)
+    }
+    jack, queen, king = CARDS
+    assert deals == {
+        **{(jack, queen): -1, (jack, king): -1, (queen, jack): 1},
+        **{(queen, king): -2, (king, jack): 1, (king, queen): 1},
+    }
+    assert sum(deals.values()) / 6 == kuhn.best_response(kuhn.pimc(FIRST, always), FIRST)
+
+
 @pytest.mark.parametrize("bluffs", BLUFFS)
 def test_pimc_that_bets_its_king_gets_the_value_as_player_2(bluffs: Fraction) -> None:
     pimc = kuhn.pimc(SECOND, Fraction(1))

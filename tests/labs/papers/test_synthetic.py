@@ -201,3 +201,38 @@ def test_random_play_loses_more_against_simultaneous_updates_and_pimc_does_not()
     assert simultaneous[1] == pytest.approx(-0.42, abs=0.05)
     assert two[1] == pytest.approx(-0.62, abs=0.05)
     assert simultaneous[0] == pytest.approx(two[0], abs=0.02)
+
+
+def test_an_equilibrium_says_nothing_about_answers_to_moves_that_it_never_makes() -> None:
+    """One world: the first player wins by going left; right, the second player decides."""
+    payoffs = np.array([[1.0], [1.0], [1.0], [-1.0]])
+    tree = SyntheticTree(2, payoffs, np.zeros((4, 1), dtype=np.int64))
+    for answer, random_score in ((1.0, 1.0), (0.0, 0.0)):
+        profile = np.array([[0.5], [1.0], [0.5], [answer]])  # probabilities of going left
+        assert [best_response(tree, profile, player) for player in range(2)] == [1, -1]
+        assert score(tree, uniform(tree), profile) == random_score
+
+
+def test_mixed_equilibria_are_equilibria_with_all_scores_in_between() -> None:
+    (tree,) = trees(TreeModel(0.9, 0.75, 0.6), 1)
+    form = tree.form
+    ends = [equilibrium(tree, alternating=flag).profile for flag in (True, False)]
+    plans = [form.forest.plans(form.strategies(end, end)) for end in ends]
+    lot = form.forest.plans(form.strategies(uniform(tree), uniform(tree)))
+
+    def random_score(mixed: list[FloatArray]) -> float:
+        first = form.forest.values([lot[0], mixed[1]])[0, 0]
+        second = form.forest.values([mixed[0], lot[1]])[0, 1]
+        return float(first + second) / 2
+
+    def gains(mixed: list[FloatArray]) -> float:
+        return float(form.forest.best_values(mixed)[0].sum())
+
+    low, high = sorted(random_score(plan) for plan in plans)
+    assert high - low > 0.1
+    for share in (0.35, 0.65):
+        mixed = [share * a + (1 - share) * b for a, b in zip(*plans, strict=True)]
+        assert gains(mixed) <= share * gains(plans[0]) + (1 - share) * gains(plans[1]) + 1e-9
+        expected = share * random_score(plans[0]) + (1 - share) * random_score(plans[1])
+        assert random_score(mixed) == pytest.approx(expected)
+        assert low < random_score(mixed) < high

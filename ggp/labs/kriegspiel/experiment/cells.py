@@ -310,16 +310,16 @@ def papers_cells(budget: str) -> list[DuelCell]:
     def sets(player: str, depth: int, opponent: str, seconds: int = 30) -> DuelCell:
         players = sampled(player, budget, depth, seconds), sampled(opponent, budget)
         published = FIGURES_2_3[opponent, player, depth, seconds]
-        return _board(budget, players, published, 150 if opponent == "random" else 170)
+        return _board(budget, players, published, published.games)
 
     def pair(over: int, para: int) -> DuelCell:
         players = sampled("over", budget, over), sampled("para", budget, para)
-        return _board(budget, players, FIGURE_5[over, para], FIGURE_5_GAMES[over, para])
+        return _board(budget, players, FIGURE_5[over, para], FIGURE_5[over, para].games)
 
     def samplers(first: str, second: str) -> DuelCell:
         players = sampled(first, budget), sampled(second, budget)
-        games = {"random": 126, "los": 40, "aosp": 1670}[second]
-        return _board(budget, players, TABLES_2_3[first, second], games)
+        published = TABLES_2_3[first, second]
+        return _board(budget, players, published, published.games // 2 * 2)
 
     shorter = [
         *(sets("over", depth, "random") for depth in (1, 2)),
@@ -384,21 +384,6 @@ def beyond_cells(budget: str) -> list[DuelCell]:
         *(_board(budget, (aosp, sampled("random", budget)), None, 20) for _, aosp in pools),
         _board(budget, (pools[0][0], pools[0][1]), None, 60, sign=1),
     ]
-
-
-FIGURE_5_GAMES = {
-    (1, 1): 260,
-    (2, 1): 136,
-    (3, 1): 194,
-    (1, 2): 106,
-    (2, 2): 168,
-    (3, 2): 500,
-    (1, 3): 90,
-    (2, 3): 58,
-    (3, 3): 500,
-}
-"""Games of each cell of Figure 5: enough to show who is better (99 %) in nine of ten series at the
-published rates, but at most as many as in the paper."""
 
 
 @cache

@@ -6,10 +6,11 @@ claims, tables with verdicts, heat maps and charts go out, to `match-runner repr
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -27,7 +28,6 @@ from ggp.labs.kriegspiel.experiment.cells import (
     TABLES_2_3,
     TWENTIETH,
     DuelCell,
-    Published,
     cells,
     options_of,
     papers_cells,
@@ -35,12 +35,21 @@ from ggp.labs.kriegspiel.experiment.cells import (
     short,
     spec,
 )
+from ggp.labs.kriegspiel.experiment.verdicts import (
+    TIMED,
+    next_duel,
+    standings,
+    table,
+    timed,
+    unjudged,
+)
 from ggp.labs.papers.reproduce.duels import Duel, PlayedDuel, program_of, series_of, stored_duel
 from ggp.labs.papers.reproduce.figures import score_text
 from ggp.labs.papers.reproduce.grid import (
     EQUAL,
     Cells,
     DuelGrid,
+    DuelOrder,
     GridResults,
     cell_text,
     interval_of,
@@ -55,11 +64,10 @@ from ggp.machine.boards import BoardRelation, BoardSquares
 from ggp.players import Decision
 from ggp.report import Table
 from ggp.run.clocks import Clock
-from ggp.statistics import Interval, mean_interval
+from ggp.run.whole_files import write_whole
 from match_runner.match.records import MatchRecord
 from match_runner.series.match_task import MatchTask, play
 from match_runner.series.outcomes import ContestCounts, Played
-from match_runner.series.verdicts import DECIDED, DIFFERENCES, judge
 from match_runner.workers.executor import Executor
 
 # ------------------------------------------------------------------------
@@ -70,7 +78,7 @@ WORTH = {"queen": 9.0, "rook": 5.0, "bishop": 3.0, "knight": 3.0, "pawn": 1.0}
 
 PIECES = BoardRelation("cell", (1, 2, 3, 4))
 
-REFUSED = "refused"
+REFUSED, WAITS = "refused", "noop"
 
 MAX_PLIES = 160
 PLIES_A_STEP = 10
@@ -230,6 +238,11 @@ def _dead_pools(cells: Cells) -> Chart:
     )
 
 
+def _role_of(match: Played, player: int) -> str:
+    (role,) = (role for role, seated in match.planned.seating.items() if seated == player)
+    return role
+
+
 def _guessed(decision: Decision) -> float:
     return decision.guessed / max(decision.particles, 1)
 
@@ -253,14 +266,46 @@ def _shares(label: str, cell: PlayedDuel, player: int, share: Callable[[Decision
 
 
 def _plies(match: Played, player: int) -> Iterable[tuple[int, Decision]]:
-    """Yield a player's decisions between several moves, each with its ply."""
-    (role,) = (role for role, seated in match.planned.seating.items() if seated == player)
-    ply = 0
+    """Yield a player's decisions between several moves, and those by lot, each with its ply."""
+    role, ply = _role_of(match, player), 0
     for turn in match.record.turns:
-        decision = turn.decisions.get(role)
-        if decision is not None and len(decision.values) > 1:
+        decision = None if turn.joint_move[role] == WAITS else turn.decisions.get(role)
+        if decision is not None and (len(decision.values) > 1 or _is_dead(decision)):
             yield ply, decision
         ply += REFUSED not in turn.percepts[role]
+
+
+def _deaths(cells: Cells) -> Table:
+    """When pools of aosp die on the whole board.
+
+    `benchmarks.pools` says how large the whole sets are by then.
+    """
+    rows = []
+    for duel, cell in cells.items():
+        for index, player in enumerate(duel.players):
+            if duel.game != BOARD or not player.startswith("aosp:"):
+                continue
+            ends = [end for m in cell.matches if (end := _death(m, index)) is not None]
+            medians = [f"{number:.0f}" for number in np.median(ends, axis=0)] if ends else ["", ""]
+            pool = f"{int(options_of(player)['pool']):,}"
+            games = str(len(cell.matches))
+            rows.append((pool, short(duel.players[1 - index]), games, str(len(ends)), *medians))
+    return Table(
+        ("#pool", "against", "#games", "#dead in", "#after turns", "#after plies"),
+        rows,
+        "pools of aosp, and medians of when they died",
+    )
+
+
+def _death(match: Played, player: int) -> tuple[int, int] | None:
+    """Turns and plies before a pool died; None if it lived."""
+    role, ply = _role_of(match, player), 0
+    for number, turn in enumerate(match.record.turns):
+        decision = turn.decisions.get(role)
+        if decision is not None and _is_dead(decision):
+            return number, ply
+        ply += REFUSED not in turn.percepts[role]
+    return None
 
 
 def _growth() -> Chart:
@@ -284,14 +329,14 @@ def _growth() -> Chart:
 
 
 # ------------------------------------------------------------------------
-# Forecast of the cost of cells on the whole board, before they are played.
+# Cost of cells on the whole board, before they are played.
 #
 # A player is timed in the first turns of a game against random play. With few samples these are
 # many turns, since turns of the middle game cost more than those of the opening. With many samples
 # that would take as long as some games; so the player is timed in the opening only, and the rest of
-# the game is assumed to cost more by the same factor as the opening: the line says "extrapolated".
-# Lengths of games vary, so a forecast only separates hours from days. For cells that were begun,
-# the games so far are a better measure. No player is timed after a tenth of the time for playing.
+# the game is assumed to cost more by the same factor as the opening. Lengths of games vary, so a
+# forecast only separates hours from days. Once a player has played, its games are a better measure.
+# No player is timed after a tenth of the time for playing.
 
 MEASURED_TURNS = 80
 """Turns of a game that time a player."""
@@ -314,73 +359,52 @@ FEW = 2
 MIN_S = 1e-4
 """Lower bound of the cost of a turn, in seconds."""
 
-SO_FAR, MEASURED, EXTRAPOLATED = "as so far", "measured", "extrapolated"
-
 
 def costs(
-    cells: Sequence[tuple[Duel, RunSettings]], settings: RunSettings, executor: Executor
+    duels: Sequence[tuple[Duel, RunSettings]], settings: RunSettings, executor: Executor
 ) -> Iterator[str]:
-    """Yield a line with the cost of each unfinished cell, and one for all of them.
+    """Yield a line with the forecast of each cell of the papers that games can still judge, and one
+    for all of them.
 
     Args:
-        cells: cells to play, each with its number of games.
+        duels: to play, each with its number of games.
     """
-    turns = _Turns(settings, executor)
+    played = {duel: stored_duel(duel, of_duel) for duel, of_duel in duels}
+    cells = {duel: cell for duel, cell in played.items() if cell is not None}
+    turns, seconds = _Turns(settings, executor), timed(settings.folder)
     timed_until_s = time.monotonic() + TIMED_SHARE * settings.seconds
-    total_s, untimed = 0.0, 0
-    for duel, duel_settings in cells:
-        if not duel.budget or duel.equal_states:
+    total = 0.0
+    for plan, standing, _ in unjudged(standings(cells, settings.folder)):
+        if plan.duel not in played:
             continue
-        stored = stored_duel(duel, duel_settings)
-        ending = None if stored is None else stored.progress.ending
-        rest = duel_settings.matches - (0 if stored is None else len(stored.matches))
-        if rest <= 0 or (ending is not None and ending.outcome is not None):
-            continue
-        if stored is None and time.monotonic() >= timed_until_s:
-            untimed += 1
-            continue
-        if stored is None:
-            turn_costs = [turns.cost(player) for player in duel.players]
-            seconds = TURNS * math.fsum(cost.seconds for cost in turn_costs)
-            basis = EXTRAPOLATED if any(cost.is_extrapolated for cost in turn_costs) else MEASURED
-        else:
-            seconds, basis = _seconds_so_far(stored), SO_FAR
-        total_s += rest * seconds
-        yield (
-            f"{' against '.join(map(short, duel.players))}, {duel.budget}: {rest} games at most, "
-            f"about {seconds:,.0f} s each ({basis}), {rest * seconds / 3600:,.2f} core-hours"
-        )
-    if total_s:
-        yield f"in all at most about {total_s / 3600:,.1f} core-hours"
-    if untimed:
-        yield f"not timed, as timing would take too much of the time to play: {untimed} more"
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """Seconds of a turn of a player, and whether they are extrapolated."""
-
-    seconds: float
-    is_extrapolated: bool
+        if standing.seconds is None and time.monotonic() < timed_until_s:
+            for player in plan.players:
+                seconds[player] = seconds.get(player) or turns.cost(player)
+            write_whole(settings.folder / TIMED, json.dumps(seconds) + "\n")
+            standing = replace(standing, seconds=sum(map(seconds.__getitem__, plan.players)))
+        total += standing.core_hours or 0.0
+        yield f"{' against '.join(map(short, plan.players))}, {plan.budget}: {standing.text}"
+    if total:
+        yield f"in all about {total:,.1f} core-hours"
 
 
 class _Turns:
-    """Seconds of a turn of players, each timed once."""
+    """Seconds of games of players, each timed once."""
 
     def __init__(self, settings: RunSettings, executor: Executor) -> None:
         self._settings, self._executor = settings, executor
         self._timed: dict[tuple[str, int], list[float]] = {}
 
-    def cost(self, player: str) -> Cost:
-        """The mean cost of a turn, its own and its opponent's."""
+    def cost(self, player: str) -> float:
+        """Seconds that a player thinks in a game."""
         name, depth = player.partition(":")[0], int(options_of(player).get("depth", 1))
         fewer = sampled(name, TWENTIETH, depth)
         if _num_samples(player) <= FEW * _num_samples(fewer):
-            return Cost(_mean(self._seconds(player, MEASURED_TURNS)), is_extrapolated=False)
+            return TURNS * _mean(self._seconds(player, MEASURED_TURNS))
         game = self._seconds(fewer, MEASURED_TURNS)
         opening = _mean(game[: OPENING_TURNS - FIRST_TURNS])
         times = _mean(self._seconds(player, OPENING_TURNS)) / max(opening, MIN_S)
-        return Cost(times * _mean(game), is_extrapolated=True)
+        return TURNS * times * _mean(game)
 
     def _seconds(self, player: str, turns: int) -> list[float]:
         if (player, turns) not in self._timed:
@@ -420,16 +444,6 @@ def _seconds_of_turns(
     return [0.0 if decision is None else decision.seconds for decision in decisions]
 
 
-def _seconds_so_far(cell: PlayedDuel) -> float:
-    """Mean seconds of both players' decisions in a game."""
-    return _mean(
-        [
-            math.fsum(decision.seconds for _, _, decision in match.decisions())
-            for match in cell.matches
-        ]
-    )
-
-
 def duels() -> list[Duel]:
     """All duels, in the order of `cells`."""
     return [cell.duel for cell in cells()]
@@ -457,7 +471,8 @@ def _games() -> dict[Duel, int | None]:
 
 def show(played_cells: Cells) -> GridResults:
     """Claims, tables with the papers' numbers beside ours, panels and charts."""
-    tables = (*(_papers_table(played_cells, budget) for budget in BUDGETS), *_tables(played_cells))
+    by_budget = (_papers_table(played_cells, budget) for budget in BUDGETS)
+    tables = (*by_budget, _deaths(played_cells), *_tables(played_cells))
     return GridResults(
         tuple(_claims(played_cells)),
         tuple(table for table in tables if table.rows),
@@ -466,30 +481,23 @@ def show(played_cells: Cells) -> GridResults:
     )
 
 
-def verdict_of_cell(plan: DuelCell, cell: PlayedDuel) -> CellVerdict:
-    """Verdict on a cell from the games so far."""
-    return verdict_of([2 * (share - EQUAL) for share in shares_of(cell)], plan.paper)
-
-
 def _papers_table(played_cells: Cells, budget: str) -> Table:
     """The grid of the papers: our leads beside theirs, with verdicts."""
     rows = []
-    for plan in cells():
-        cell = played_cells.get(plan.duel)
-        if plan.budget != budget or cell is None:
-            continue
-        tally, verdict = tally_of_cell(cell), verdict_of_cell(plan, cell)
+    for plan, standing in standings(played_cells).items():
         paper = plan.paper
+        if plan.budget != budget or paper is None or not standing.games:
+            continue
         rows.append(
             (
                 *map(short, plan.players),
                 _samples(plan),
-                str(_num_games(tally)),
-                f"{tally.wins} - {tally.draws} - {tally.losses}",
-                format(verdict.lead, ".0f"),
-                "" if paper is None else f"{paper.won:g} - {paper.lost:g}",
-                "" if paper is None else f"{paper.lead:+.3g} ± {paper.error:.0f}",
-                verdict.text,
+                str(standing.games),
+                f"{standing.won} - {standing.drawn} - {standing.lost}",
+                format(standing.lead, ".0f"),
+                f"{paper.won:g} - {paper.lost:g}",
+                f"{paper.lead:+.3g} ± {paper.error:.0f}",
+                standing.text,
             )
         )
     share = BUDGETS[budget]
@@ -640,74 +648,5 @@ KRIEGSPIEL = DuelGrid(
     games=games,
     costs=costs,
     short=short,
+    order=DuelOrder(next_duel, table),
 )
-
-
-# ------------------------------------------------------------------------
-# Verdicts: whether the games of a cell agree with the paper.
-#
-# Two questions are judged at 99 %: who is better, and by how much. Our interval of the lead is
-# valid however often games were added; the paper's follows from its rates and its number of games.
-# A lead below the paper's error counts as none there.
-
-AGREES, PARTLY, DIFFERS, OPEN = (
-    "agrees",
-    "agrees in who is better, differs in how much",
-    "differs",
-    "open",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class CellVerdict:
-    """The verdict on a cell.
-
-    Attributes:
-        lead: percent of games won by the first less percent lost, with its 99 % interval.
-        verdict: one of `AGREES`, `PARTLY`, `DIFFERS`, `DECIDED` and `OPEN`.
-        missing: for an open verdict, about how many more games like those so far would show who is
-            better; None if that is not known.
-    """
-
-    lead: Interval
-    verdict: str
-    missing: int | None = None
-
-    @property
-    def text(self) -> str:
-        """The verdict in words."""
-        if self.verdict != OPEN:
-            return self.verdict
-        games = "more games" if self.missing is None else f"about {self.missing:,} games"
-        return f"{OPEN}: {games} missing"
-
-
-def verdict_of(differences: Sequence[float], paper: Published | None) -> CellVerdict:
-    """Verdict on a cell.
-
-    Args:
-        differences: lead of the first in each round of two games, in points.
-        paper: published numbers; without them a cell is `DECIDED` once it is clear who is better.
-    """
-    lead = mean_interval(differences, 0, DIFFERENCES, fixed=False)
-    if lead.low is None or lead.high is None:
-        return CellVerdict(lead, OPEN)
-    sign = int(lead.low > 0) - int(lead.high < 0)
-    if paper is None:
-        verdict = DECIDED if sign else OPEN
-    else:
-        is_far = lead.low > paper.lead + paper.error or lead.high < paper.lead - paper.error
-        theirs = int(paper.lead > paper.error) - int(paper.lead < -paper.error)
-        if sign and sign == theirs:
-            verdict = PARTLY if is_far else AGREES
-        elif is_far or (sign and theirs):
-            verdict = DIFFERS
-        else:
-            small = max(-lead.low, lead.high) < paper.error
-            verdict = AGREES if sign or small else OPEN
-    missing = None
-    if verdict == OPEN:
-        judged = judge(("first", "second"), [{0: d, 1: 0.0} for d in differences], 0, fixed=False)
-        more_rounds = None if judged is None else judged.more_rounds
-        missing = None if more_rounds is None else 2 * more_rounds
-    return CellVerdict(lead, verdict, missing)

@@ -164,7 +164,9 @@ def reproduce(
     For the papers on kriegspiel it is kriegspiel: their players against each other and ours. Two
     grids are in no paper: strength, which compares auto, simulations, trees and OpenSpiel's bots at
     0.3 s a move on our games; and clock, HyperPlay-II against HyperPlay with 1 s and 3 s. With
-    --until decided, each duel of a grid goes on until it is clear who is better.
+    --until decided, each duel of a grid goes on until it is clear who is better. Then kriegspiel
+    plays its cells in the order of what their verdicts cost, and says how many games and core-hours
+    each takes; kriegspiel-cells.csv in DIR keeps them, with those that were played elsewhere.
     """
     place = read_place(options)
     assert place.folder is not None  # the option is required

@@ -128,8 +128,13 @@ def size_of(duel: Duel, settings: RunSettings) -> int:
     return game.rounds * series.matches_a_round + measured
 
 
-def play_duel(duel: Duel, settings: RunSettings, executor: Executor, tell: Tell) -> PlayedDuel:
+def play_duel(
+    duel: Duel, settings: RunSettings, executor: Executor, tell: Tell, num_told: int = 0
+) -> PlayedDuel:
     """Play the missing matches of a duel, or as many as show who is better.
+
+    Args:
+        num_told: matches of the store that `tell` has been called for before.
 
     Raises:
         InUse: another process plays it.
@@ -139,9 +144,9 @@ def play_duel(duel: Duel, settings: RunSettings, executor: Executor, tell: Tell)
     series = series_of(duel, settings)
     until = settings.until
     with open_store(_folder(duel, settings), series, until=until) as store:
-        for kind in (MEASURE, PLAY):
-            for _ in store.matches(kind):
-                tell()
+        stored = [match for kind in (MEASURE, PLAY) for match in store.matches(kind)]
+        for _ in stored[num_told:]:
+            tell()
         failures = play_missing(series, store, executor, lambda _: tell(), until)
         progress = snapshot_of(series, store, until)
     return PlayedDuel(progress, failures)

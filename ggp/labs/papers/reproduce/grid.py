@@ -15,8 +15,9 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ggp.errors import ConfigError
 from ggp.gdl.nearest import nearest
@@ -74,6 +75,21 @@ class GridResults:
 
 
 @dataclass(frozen=True, slots=True)
+class DuelOrder:
+    """An order in which a grid is played, by the results so far.
+
+    Attributes:
+        next_duel: chooses a duel and a number of games to add, among duels; None to stop.
+        sheet: makes a table with a file of its own, which says where all duels stand.
+
+    Both are told the duels with matches, and the folder of the run.
+    """
+
+    next_duel: Callable[[Cells, Iterable[Duel], Path], tuple[Duel, int] | None]
+    sheet: Callable[[Cells, Path], Table]
+
+
+@dataclass(frozen=True, slots=True)
 class DuelGrid:
     """Many duels, of which any part may be played.
 
@@ -88,6 +104,8 @@ class DuelGrid:
         games: most matches of a duel if the command names no number; None: `matches`.
         costs: lines with the cost of duels, each with its settings, if there is a forecast.
         short: a short name of a player; several players may share one.
+        order: chooses what to play with a stopping rule; without it, every duel is played to its
+            end, one after the other.
     """
 
     name: str
@@ -103,6 +121,7 @@ class DuelGrid:
         lambda duels, settings, executor: ()
     )
     short: Callable[[str], str] = str
+    order: DuelOrder | None = None
 
     def size(self, settings: RunSettings) -> int:
         duels = selected(self.duels(), settings.only, self.short)
@@ -119,27 +138,29 @@ class DuelGrid:
     def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
         until_s = time.monotonic() + settings.seconds
         duels = self.duels()
-        selection = set(selected(duels, settings.only, self.short))
         cells: dict[Duel, PlayedDuel] = {}
-        num_in_use = 0
+        in_use: set[Duel] = set()
+        for duel, duel_settings in self._steps(cells, settings):
+            if time.monotonic() >= until_s:
+                break
+            earlier = cells.get(duel)
+            num_told = 0 if earlier is None else len(earlier.matches)
+            try:
+                cells[duel] = play_duel(duel, duel_settings, executor, tell, num_told)
+            except InUse as error:
+                in_use.add(duel)
+                _log.warning("left out: %s", error)
         for duel in duels:
-            duel_settings = self._settings_of(duel, settings)
-            if duel in selection and duel_settings.matches and time.monotonic() < until_s:
-                try:
-                    cells[duel] = play_duel(duel, duel_settings, executor, tell)
-                    continue
-                except InUse as error:
-                    num_in_use += 1
-                    _log.warning("left out: %s", error)
-            if (stored := stored_duel(duel, duel_settings)) is not None:
-                cells[duel] = stored
+            if duel not in cells:
+                cells |= _stored(duel, self._settings_of(duel, settings))
+        cells = {duel: cells[duel] for duel in duels if duel in cells}
         cells = {duel: cell for duel, cell in cells.items() if cell.matches or cell.failures}
         grid_results = self.show(cells)
         return Result(
             self.name,
             self.title,
             f"{self.method} {clock_sentence(settings.clock)} "
-            f"{_played_text(cells, duels, settings)}{_in_use_text(num_in_use)}",
+            f"{_played_text(cells, duels, settings)}{_in_use_text(len(in_use))}",
             "share",
             points=tuple(_point(duel, cell) for duel, cell in cells.items()),
             claims=grid_results.claims,
@@ -147,10 +168,38 @@ class DuelGrid:
             panels=grid_results.panels,
             tables=grid_results.tables,
             charts=grid_results.charts,
+            sheet=None if self.order is None else self.order.sheet(cells, settings.folder),
             paper="",
             clock=settings.clock,
             backends=backends_of(cells.values()),
         )
+
+    def _steps(
+        self, cells: dict[Duel, PlayedDuel], settings: RunSettings
+    ) -> Iterator[tuple[Duel, RunSettings]]:
+        """Yield duels to play, each with its settings.
+
+        Args:
+            cells: has the results of each step before the next one.
+        """
+        selection = set(selected(self.duels(), settings.only, self.short))
+        waiting = {
+            duel: of_duel
+            for duel in self.duels()
+            if duel in selection and (of_duel := self._settings_of(duel, settings)).matches
+        }
+        if self.order is None or settings.until is None:
+            yield from waiting.items()
+            return
+        for duel, of_duel in waiting.items():
+            cells |= _stored(duel, of_duel)
+        while (choice := self.order.next_duel(cells, waiting, settings.folder)) is not None:
+            duel, more = choice
+            so_far = len(cells[duel].matches) if duel in cells else 0
+            most = min(waiting[duel].matches, so_far + more)
+            yield duel, replace(waiting[duel], matches=most)
+            if duel not in cells or len(cells[duel].matches) <= so_far:
+                del waiting[duel]  # another process plays it, or it has come to its end
 
     def _settings_of(self, duel: Duel, settings: RunSettings) -> RunSettings:
         """The settings with the number of matches of this duel."""
@@ -209,6 +258,12 @@ def _clock_name(duel: Duel) -> str:
     if duel.play_clock_s is None:
         return duel.budget or "counts"
     return f"{duel.play_clock_s:g}s"
+
+
+def _stored(duel: Duel, settings: RunSettings) -> dict[Duel, PlayedDuel]:
+    """A duel that was played before; empty without matches."""
+    stored = stored_duel(duel, settings)
+    return {} if stored is None else {duel: stored}
 
 
 def shares_of(cell: PlayedDuel, player: int = 0) -> list[float]:

@@ -7,7 +7,7 @@ half-width.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 Number = tuple[float, float]
@@ -67,23 +67,42 @@ KUHN: Mapping[tuple[str, str], float] = {
 NUMBERS = 16
 FREE_QUESTIONS = 4
 
+Questions = Callable[[int], Sequence[int]]
+"""Questions that a rule may ask when k numbers are left, each as how many are below its threshold:
+1 to k - 1. Definition 9 gives all of them the same value, 2 / k: after any of them a simulated
+HyperPlayer announces immediately, and guesses one of the a or k - a numbers that remain."""
+
+
+def at_random(numbers: int) -> Sequence[int]:
+    """Any useful question: ties by lot."""
+    return range(1, numbers)
+
+
+def worst_best(numbers: int) -> Sequence[int]:
+    """The question whose worst particle is worth most, 1 / max(a, k - a): it halves the numbers."""
+    return (numbers // 2,)
+
+
+def lowest(numbers: int) -> Sequence[int]:
+    """The lowest threshold."""
+    return (1,)
+
 
 @cache
-def random_useful_questions(numbers: int = NUMBERS, num_asked: int = 0) -> float:
-    """Expected score in number guessing of random useful questions until one number is left.
+def useful_questions(rule: Questions, numbers: int = NUMBERS, num_asked: int = 0) -> float:
+    """Expected score in number guessing of useful questions until one number is left.
 
-    A question is useful if both answers are possible. Definition 9 gives all useful questions the
-    same value: after any of them a simulated HyperPlayer announces immediately, and guesses right
-    with probability 2 / `numbers`.
+    Args:
+        rule: gives the questions, of which each is equally likely.
     """
     if numbers == 1:
         return max(0.0, 100.0 - 10 * max(0, num_asked - FREE_QUESTIONS))
-    terms = (
-        part / numbers * random_useful_questions(part, num_asked + 1)
-        + (numbers - part) / numbers * random_useful_questions(numbers - part, num_asked + 1)
-        for part in range(1, numbers)
-    )
-    return sum(terms) / (numbers - 1)
+    scores = [
+        part / numbers * useful_questions(rule, part, num_asked + 1)
+        + (numbers - part) / numbers * useful_questions(rule, numbers - part, num_asked + 1)
+        for part in rule(numbers)
+    ]
+    return sum(scores) / len(scores)
 
 
 def random_against_greedy() -> float:

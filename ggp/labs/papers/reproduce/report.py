@@ -108,6 +108,9 @@ def write_results(
         for chart in result.charts:
             files.append(folder / f"{result.name}-{chart.name}.png")
             draw_chart(chart, files[-1])
+        if result.sheet is not None:
+            files.append(folder / f"{result.name}-cells.csv")
+            write_whole(files[-1], result.sheet.csv())
         if result.states:
             files.append(folder / f"{result.name}-states.csv")
             write_whole(files[-1], _states_table(result.states).csv())

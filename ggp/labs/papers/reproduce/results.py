@@ -216,6 +216,7 @@ class Result:
         panels: heat maps; if there are any, they form the figure, with a point for each cell.
         tables: tables besides the claims.
         charts: further charts.
+        sheet: a table in a CSV file of its own.
         paper: the paper that the experiment is from; empty if it is from none.
         span: lowest and highest possible value.
         clock: the players' clock; None if the players are limited by counts.
@@ -234,6 +235,7 @@ class Result:
     panels: tuple[Panel, ...] = ()
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
+    sheet: Table | None = None
     paper: str = PAPER_004
     span: tuple[float, float] = GOALS
     clock: Clock | None = None

@@ -56,6 +56,25 @@ def test_worlds_are_counted_as_by_trying_all(sizes: Any, suits: Any) -> None:
     assert num_worlds(sizes, suits) == by_trying(sizes, suits)
 
 
+def test_fewer_worlds_remain_in_hearts_than_in_skat_whatever_the_reading() -> None:
+    """All suits possible for all: two or three opponents show a card each."""
+
+    def shares(opponents: int, cards: int) -> list[float]:
+        may = (True,) * opponents
+        worlds = [
+            num_worlds((left,) * opponents, ((opponents * left, may),))
+            for left in range(cards, 0, -1)
+        ]
+        return [after / before for before, after in itertools.pairwise(worlds)]
+
+    skat, hearts = shares(2, 10), shares(3, 13)
+    assert skat[0] == pytest.approx(10 * 10 / (20 * 19))
+    assert hearts[0] == pytest.approx(13**3 / (39 * 38 * 37))
+    assert (round(skat[0], 2), round(skat[-1], 2)) == (0.26, 0.33)
+    assert (round(hearts[0], 2), round(hearts[-1], 2)) == (0.04, 0.07)
+    assert max(hearts) < min(skat)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_deal_begins_with_card_play_and_all_hands_full(kind: str) -> None:
     deal = draw_deal(kind, Random(1))

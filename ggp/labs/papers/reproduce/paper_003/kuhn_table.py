@@ -34,7 +34,8 @@ SAMPLED = 0.01
 _BETS = Fraction(1)
 _LOT = Fraction(1, 2)
 _WHY = {
-    (PIMC_FIRST, BEST_RESPONSE): "It is exactly -1/6, however ties are broken.",
+    (PIMC_FIRST, BEST_RESPONSE): "It is exactly -1/6, however ties are broken. A queen that "
+    "called every second bet would lose the paper's 1/12.",
 }
 
 

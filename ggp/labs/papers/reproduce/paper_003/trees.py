@@ -626,7 +626,7 @@ def of_gain(trees: Measured) -> list[Claim]:
             _gain,
             "paper: 0.4",
             "An equilibrium's answers to random moves depend on the algorithm: with simultaneous "
-            "updates the gain is 0.47.",
+            "updates the gain is 0.47, and mixtures of both equilibria have all gains in between.",
         ),
     ]
 

@@ -18,7 +18,7 @@ from ggp.labs.papers.reproduce.figures import (
     score_text,
     share_text,
 )
-from ggp.labs.papers.reproduce.published import random_useful_questions
+from ggp.labs.papers.reproduce.published import at_random, useful_questions
 from ggp.labs.papers.reproduce.results import (
     BY_LOT,
     Claim,
@@ -80,7 +80,7 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         if decision.move == "ready" and decision.exact
     ]
     player = f"HyperPlay-II (n = {best.at})"
-    useful = random_useful_questions()
+    useful = useful_questions(at_random)
     return [
         Claim(
             f"HyperPlay ({GUESSER}) announces immediately",
@@ -108,7 +108,8 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
             score_text(best.value),
             agrees_with(best, published.BINARY_SEARCH),
             "Definition 9 gives all questions with two possible answers the same value: after any "
-            "of them a simulated HyperPlayer announces immediately. So thresholds are random.",
+            "of them a simulated HyperPlayer announces immediately. So thresholds are random. If "
+            "the best worst particle decided ties, this would be binary search.",
         ),
         Claim(
             "and scores what useful questions with random thresholds score",
@@ -140,7 +141,7 @@ FIGURE_3 = Figure(
     claims=_claims,
     lines=(
         ReferenceLine(published.BINARY_SEARCH, "binary search"),
-        ReferenceLine(random_useful_questions(), "useful questions at random"),
+        ReferenceLine(useful_questions(at_random), "useful questions at random"),
         ReferenceLine(published.HYPERPLAY_GUESSES, "HyperPlay"),
     ),
 )
