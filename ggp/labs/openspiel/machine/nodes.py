@@ -179,7 +179,8 @@ class NodeStore:
             state.apply_actions_with_legality_checks(actions)
         else:
             mover = self._num_players if node.is_chance else node.player
-            state.apply_action_with_legality_check(row[mover] - 1)
+            # It was found legal, and copies of python_hangman's first state cannot tell.
+            state.apply_action(row[mover] - 1)
 
     def _check(self, node: Node, row: tuple[int, ...]) -> None:
         # An id out of range may crash OpenSpiel, and with it the interpreter.

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ggp.errors import BackendUnavailableError, ConfigError
@@ -183,6 +184,20 @@ def test_what_is_odd_about_knowledge_is_named(
     assert fault in record.getMessage()
     assert fault[5:] in about
     assert f"a digest of its {'observation' if 'chess' in name else 'information state'}" in about
+
+
+def test_what_is_shown_although_it_should_be_hidden_is_named() -> None:
+    for name, fault in (("python_hangman", "is told the word"), ("repeated_leduc_poker", "a fold")):
+        assert fault in load_program(f"openspiel:{name}").describe().text
+
+
+def test_chance_moves_where_copies_of_states_do_not_know_its_outcomes() -> None:
+    machine = build_machine(load_program("openspiel:python_hangman"))
+    outcomes = len(machine.chance(machine.initial()).moves)
+    assert outcomes == 25
+    word = machine.move_id("(act 3)")
+    states = machine.step(machine.initial(), np.array([[machine.move_id("noop"), word]])).states
+    assert len(machine.legal(states, 0)[0]) == 26
 
 
 def test_games_that_hide_turns_come_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
