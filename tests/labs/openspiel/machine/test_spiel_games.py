@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ggp.errors import BackendUnavailableError, ConfigError
+from ggp.errors import BackendUnavailableError, ConfigError, MachineError
 from ggp.labs.openspiel.machine import games
 from ggp.machine import build_machine
 from ggp.machine.games import load_program, read_program
@@ -198,6 +198,21 @@ def test_chance_moves_where_copies_of_states_do_not_know_its_outcomes() -> None:
     word = machine.move_id("(act 3)")
     states = machine.step(machine.initial(), np.array([[machine.move_id("noop"), word]])).states
     assert len(machine.legal(states, 0)[0]) == 26
+
+
+def test_what_a_game_in_python_raises_is_an_error_with_a_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = build_machine(load_program("openspiel:python_tic_tac_toe"))
+    from open_spiel.python.games.tic_tac_toe import TicTacToeState
+
+    def lost(*_: object) -> None:
+        raise KeyError("board")
+
+    monkeypatch.setattr(TicTacToeState, "_apply_action", lost)
+    joint = np.array([[machine.move_id("(act 4)"), machine.move_id("noop")]])
+    with pytest.raises(MachineError, match=r"OpenSpiel cannot play .*board"):
+        machine.step(machine.initial(), joint)
 
 
 def test_games_that_hide_turns_come_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
