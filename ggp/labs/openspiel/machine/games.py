@@ -64,7 +64,7 @@ _TURNS = (
 
 FAULTS: Mapping[str, str] = {
     **dict.fromkeys(
-        ("dark_hex_ir", "go_fish", "liars_dice_ir", "phantom_ttt_ir", "repeated_leduc_poker"),
+        ("dark_hex_ir", "go_fish", "liars_dice_ir", "phantom_ttt_ir"),
         _TURNS,
     ),
     "dark_chess": "what a player observes holds the half-move clock, so it learns of captures and "
@@ -73,6 +73,8 @@ FAULTS: Mapping[str, str] = {
     _GAMBIT: "numbers of actions are sorted at each node and their labels are not, so `(act 0)` "
     "may have different labels at two nodes; the path of the file without OpenSpiel keeps labels",
     "kriegspiel": "no player is told that a king is in check",
+    "python_hangman": "it declares perfect information, so its player is told the word",
+    "repeated_leduc_poker": "after each hand, also after a fold, both players see both cards",
 }
 """What players of a game know otherwise than one expects, by the game's name; of `dark_hex` only
 where its players are to count no turns."""

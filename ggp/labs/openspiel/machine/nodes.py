@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ggp.errors import IllegalMoveError, MachineError
-from ggp.labs.openspiel.machine.games import acts, pyspiel
+from ggp.labs.openspiel.machine.games import acts
 from ggp.labs.openspiel.machine.terms import NOOP
 from ggp.machine.base import FloatArray, IntArray, ShownStates
 
@@ -83,7 +83,7 @@ class Node:
         if moves is None:
             try:
                 moves = self._moves[role] = self._find_moves(role, num_players)
-            except RuntimeError as error:  # OpenSpiel's error is a subclass
+            except Exception as error:  # a game in Python may raise anything
                 raise MachineError(f"OpenSpiel cannot tell the legal moves: {error}") from error
         return moves
 
@@ -127,7 +127,6 @@ class NodeStore:
         self._num_players: int = game.num_players()
         self._packed = Struct(f"{len(self._roles)}q").pack
         self.is_positional = game.get_type().short_name in POSITIONAL
-        self._error = pyspiel().SpielError
         self._living: WeakValueDictionary[bytes, Node] = WeakValueDictionary()
         self.root = Node(game.new_initial_state(), b"", None)
         self._living[self.root.key] = self.root
@@ -148,7 +147,7 @@ class NodeStore:
         state = node.state.clone()
         try:
             self._apply(state, node, row)
-        except self._error as error:
+        except Exception as error:  # a game in Python may raise anything
             raise MachineError(f"OpenSpiel cannot play {row}: {error}") from error
         if self.is_positional:
             key = _digest(f"{state.current_player()} {state}".encode())
@@ -179,7 +178,8 @@ class NodeStore:
             state.apply_actions_with_legality_checks(actions)
         else:
             mover = self._num_players if node.is_chance else node.player
-            state.apply_action_with_legality_check(row[mover] - 1)
+            # It was found legal, and copies of python_hangman's first state cannot tell.
+            state.apply_action(row[mover] - 1)
 
     def _check(self, node: Node, row: tuple[int, ...]) -> None:
         # An id out of range may crash OpenSpiel, and with it the interpreter.
@@ -232,7 +232,7 @@ def returns_of(node: Node) -> FloatArray:
     """
     try:
         return np.array(node.state.returns(), dtype=np.float64)
-    except RuntimeError as error:  # OpenSpiel's error is a subclass
+    except Exception as error:  # a game in Python may raise anything
         raise MachineError(f"OpenSpiel cannot tell the utilities: {error}") from error
 
 

@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ggp.errors import BackendUnavailableError, ConfigError
+from ggp.errors import BackendUnavailableError, ConfigError, MachineError
 from ggp.labs.openspiel.machine import games
 from ggp.machine import build_machine
 from ggp.machine.games import load_program, read_program
@@ -183,6 +184,35 @@ def test_what_is_odd_about_knowledge_is_named(
     assert fault in record.getMessage()
     assert fault[5:] in about
     assert f"a digest of its {'observation' if 'chess' in name else 'information state'}" in about
+
+
+def test_what_is_shown_although_it_should_be_hidden_is_named() -> None:
+    for name, fault in (("python_hangman", "is told the word"), ("repeated_leduc_poker", "a fold")):
+        assert fault in load_program(f"openspiel:{name}").describe().text
+
+
+def test_chance_moves_where_copies_of_states_do_not_know_its_outcomes() -> None:
+    machine = build_machine(load_program("openspiel:python_hangman"))
+    outcomes = len(machine.chance(machine.initial()).moves)
+    assert outcomes == 25
+    word = machine.move_id("(act 3)")
+    states = machine.step(machine.initial(), np.array([[machine.move_id("noop"), word]])).states
+    assert len(machine.legal(states, 0)[0]) == 26
+
+
+def test_what_a_game_in_python_raises_is_an_error_with_a_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = build_machine(load_program("openspiel:python_tic_tac_toe"))
+    from open_spiel.python.games.tic_tac_toe import TicTacToeState
+
+    def lost(*_: object) -> None:
+        raise KeyError("board")
+
+    monkeypatch.setattr(TicTacToeState, "_apply_action", lost)
+    joint = np.array([[machine.move_id("(act 4)"), machine.move_id("noop")]])
+    with pytest.raises(MachineError, match=r"OpenSpiel cannot play .*board"):
+        machine.step(machine.initial(), joint)
 
 
 def test_games_that_hide_turns_come_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
