@@ -16,6 +16,7 @@ from ggp.gdl import parse_term
 from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.terms import Term
 from ggp.machine.definition import GameDefinition
+from match_runner.pictures.faces import CARDS, faces_of
 from match_runner.pictures.grids import recognise
 from match_runner.pictures.kinds import (
     KINDS,
@@ -64,12 +65,15 @@ class Layout:
         values = Values(program)
         shapes = shapes_of(program, values)
         try:
-            grids, places = recognise(program, shapes, chains_of(values.facts), side)
+            faces = faces_of(program, shapes)
+            cards = {skeleton for skeleton, face in faces.items() if face.kind in CARDS}
+            grids, places = recognise(program, shapes, chains_of(values.facts), side, cards)
         except ConfigError as error:
             raise ConfigError(f"{side_file}: {error}") from error
         moves = moves_of(program, roles, grids, places)
         words = GameWords(moves, side.sayings)
-        return cls(Rules(roles, shapes, grids, places, words.fluent), moves, words)
+        rules = Rules(roles, shapes, grids, places, words.fluent, faces, words.around)
+        return cls(rules, moves, words)
 
     def picture(self, facts: Iterable[Term]) -> Picture:
         """Picture of the fluents of a state, or of the percepts of a turn.
