@@ -27,9 +27,6 @@ MAX_LETTERS = 200
 
 _TO = " to "
 
-_GAP = Symbol(" ")
-"""In place of a leaf that is drawn, not said."""
-
 
 class GameWords:
     """Words of one game.
@@ -80,12 +77,15 @@ class GameWords:
             return _short(f"{plain(str(fluent.args[0]))} to move")
         return None
 
-    def around(self, fluent: Term, gaps: Collection[int]) -> str | None:
-        """The words for a fluent without some of its leaves; None if there are none."""
+    def around(self, fluent: Term, gaps: Collection[int], gap: str = " ") -> str | None:
+        """The words for a fluent without some of its leaves; None if there are none.
+
+        Args:
+            gap: what stands in their place.
+        """
         skeleton, leaves = flatten(fluent)
-        return self._of_leaves(
-            "fluents", skeleton, [_GAP if i in gaps else leaf for i, leaf in enumerate(leaves)]
-        )
+        shown = [Symbol(gap) if i in gaps else leaf for i, leaf in enumerate(leaves)]
+        return self._of_leaves("fluents", skeleton, shown)
 
     def _find(self, kind: str, term: Term) -> str | None:
         return self._of_leaves(kind, *flatten(term))
