@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ggp.errors import ConfigError, GGPError
 from ggp.gdl.analysis.told_moves import move_percept
 from ggp.gdl.program import RANDOM
 from ggp.machine import Machine, build_machine
@@ -45,10 +46,17 @@ def preview(name: str, text: str, side_file: str | None) -> Json:
         `picture`, and in words a few `moves` of that choice.
 
     Raises:
-        GGPError: the rules cannot be played.
+        ConfigError: the rules cannot be played; says why in one line.
     """
+    try:
+        return _preview(name, text, None if side_file is None else Path(side_file))
+    except GGPError as error:
+        raise ConfigError(str(error).partition("\n")[0]) from error
+
+
+def _preview(name: str, text: str, side_file: Path | None) -> Json:
     program = read_program(text, name)
-    artist = Artist(program, None if side_file is None else Path(side_file))
+    artist = Artist(program, side_file)
     is_told = move_percept(program.as_program()) is not None
     matches = _RandomMatches(program, artist, follows=not is_told)
     lengths, ends = matches.play()
@@ -142,8 +150,8 @@ class _RandomMatches:
             machine, artist = self._machine, self._artist
             fluents, role = machine.fluents(states)[0], machine.roles[chooser]
             self.picture = artist.certain(known) if known else artist.picture(fluents)
-            legal = machine.legal(states, chooser).values[:MAX_MOVES].tolist()
-            moves = [machine.move_text(move) for move in legal]
+            legal = machine.legal(states, chooser).values.tolist()
+            moves = sorted(map(machine.move_text, legal))[:MAX_MOVES]
             words = artist.words_of((role, move) for move in moves)["moves"]
             self.moves = [words[move] for move in moves]
 

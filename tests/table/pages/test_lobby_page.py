@@ -179,7 +179,6 @@ def test_cards_do_not_wait_for_their_pictures(browser: Browser, table: LiveTable
         assert page.locator(".game .picture").count() == 0
         height = box(page, ".game .thumb")["height"]
         assert len(held) == 1  # one after the other
-        page.unroute("**/api/preview*")
         held[0].continue_()
         page.wait_for_selector(".game .picture")
         assert box(page, ".game .thumb")["height"] == height
@@ -202,7 +201,7 @@ def test_strangers_games_have_cards(browser: Browser, tmp_path: Any) -> None:
 
     games = tmp_path / "games"
     games.mkdir()
-    (games / f"{'x' * 60}_<b>.gdl").write_text(
+    (games / f"{'x' * 40}_<b>.gdl").write_text(
         "(role <i>) (init (cell 1 1 <u>)) (init (cell 1 2 b)) (init (cell 2 1 b)) "
         "(init (cell 2 2 b)) (legal <i> (go 1 1)) (legal <i> (go 2 2)) (goal <i> 1) "
         "(<= terminal (true over)) (<= (next over) (does <i> (go ?x ?y)))"
