@@ -173,6 +173,7 @@ def lobby(browser: Browser, table: LiveTable) -> Iterator[tuple[str, Page]]:
             page.click('[data-game="leduc_poker"]')
             page.wait_for_selector(".level")
             page.evaluate("window.scrollTo(0, 0)")
+            page.mouse.move(0, 0)
         page.wait_for_function(ALL_IN_SIGHT, timeout=PATIENCE_MS)
         page.wait_for_timeout(SETTLING_MS)
         yield f"lobby-{size}", page

@@ -79,7 +79,7 @@ export function gameCards(games, own, onChoose) {
 }
 
 /** The title of a game, or its name without its folder and underscores. */
-function titleOf({ name: text, title }) {
+export function titleOf({ name: text, title }) {
   const plain = text.split("/").at(-1).replace(/\.(gdl|kif)$/, "").replaceAll("_", " ");
   return title && title.length <= 60 ? title : plain;
 }

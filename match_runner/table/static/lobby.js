@@ -1,7 +1,7 @@
 // The lobby: games, new matches, present and past matches, records, and standings of series.
 
 import { ask, counted, el, fill, follow, name, ownLinks, scores, show, trouble } from "./dom.js";
-import { gameCards, small, whenSeen } from "./games.js";
+import { gameCards, small, titleOf, whenSeen } from "./games.js";
 import { goTo } from "./links.js";
 import { set, setting } from "./settings.js";
 import { LEVELS, USUAL_LEVEL } from "./strength.js";
@@ -14,6 +14,7 @@ const SERIES_EVERY_MS = 5000;
 export async function lobby() {
   const reply = await ask("/api/lobby");
   const matches = new Map(reply.matches.map((match) => [match.id, match]));
+  const titles = new Map(reply.games.map((game) => [game.name, titleOf(game)]));
   const list = el("div");
   const allButton = el("button", { type: "button", class: "quiet-button", "aria-expanded": "false", onClick: () => {
     const showsAll = list.classList.toggle("all");
@@ -31,7 +32,7 @@ export async function lobby() {
     recent.hidden = !matches.size;
     allButton.hidden = matches.size <= numRecent();
     if (!list.classList.contains("all")) fill(allButton, `All ${matches.size}`);
-    fill(list, ...matchList([...matches.values()]));
+    fill(list, ...matchList([...matches.values()], titles));
   };
   draw();
   let waits = false;
@@ -346,11 +347,11 @@ const MAX_SHOWN = 100;
 /** Pictures of matches, by match and status. */
 const pictures = new Map();
 
-function matchList(matches) {
+function matchList(matches, titles) {
   if (!matches.length) return [];
   matches.sort((a, b) => b.created_s - a.created_s);
   const seen = whenSeen(lastPicture);
-  const rows = matches.slice(0, MAX_SHOWN).map((match) => matchRow(match, seen));
+  const rows = matches.slice(0, MAX_SHOWN).map((match) => matchRow(match, titles.get(match.game) ?? titleOf({ name: match.game }), seen));
   const numHidden = matches.length - rows.length;
   return [el("ul", { class: "matches" }, ...rows), numHidden > 0 ? el("p", {}, `and ${numHidden} older ones`) : null];
 }
@@ -361,7 +362,7 @@ async function lastPicture({ match, thumb }) {
   fill(thumb, small(pictures.get(key)));
 }
 
-function matchRow(match, seen) {
+function matchRow(match, title, seen) {
   const ownMatch = ownLinks.of(match.id);
   const isOver = match.status === "over";
   const links = [];
@@ -378,7 +379,7 @@ function matchRow(match, seen) {
   const thumb = el("div", { class: "thumb half-place", "aria-hidden": "true" });
   const row = el("li", { class: "card match" }, thumb,
     el("div", { class: "match-words" },
-      el("b", {}, name(match.game.replaceAll("_", " "), 60)),
+      el("b", {}, name(title, 60)),
       el("p", { class: `result ${match.status}` }, ...resultOf(match, Object.keys(ownMatch?.links ?? {}))),
       el("p", { class: "players" }, ...Object.entries(match.players).map(
         ([role, player]) => el("span", {}, name(role, 40), ": ", name(player, 60)))),
