@@ -1,6 +1,7 @@
 """Pictures of all games as the page of the table draws them: contact sheets for the gallery.
 
-A random match of each game is played up to its middle; Chromium draws the state there.
+A random match of each game is played up to its middle; Chromium draws the state there. Beside each
+picture is a text file with the words on it, which a test compares with today's.
 
     python scripts/gallery.py
     python scripts/gallery.py --out /tmp/sheets --each 1 some/rulesheet.kif
@@ -126,6 +127,8 @@ def draw(
                 name = shots[first].title if each == 1 else str(first // each + 1)
                 file = out / f"gallery-{name}{'-dark' if scheme == 'dark' else ''}.png"
                 page.screenshot(path=str(file), full_page=True)
+                words = [line for line in page.inner_text("body").splitlines() if line.strip()]
+                file.with_suffix(".txt").write_text("\n".join(words) + "\n", encoding="utf-8")
                 yield file
 
 

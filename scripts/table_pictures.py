@@ -1,15 +1,19 @@
 """Pictures of the table for the README and docs/use/table.md, as the page shows it.
 
-    python scripts/table_pictures.py [--out docs/figures] [--seats]
+    python scripts/table_pictures.py [--out docs/figures] [--only lobby seats minds]
 
-They are a banner, two minds, and seats in six games, on a wide screen and on a phone. Needs
-Playwright for Python and the system's Chromium.
+They are a banner, two minds, the lobby, and seats in six games, on a wide screen and on a phone.
+Beside each picture is a text file with the words that were on the page, which a test compares with
+today's page (tests/table/pages/test_pictures_in_docs.py). Needs Playwright for Python and the
+system's Chromium.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import tempfile
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +27,7 @@ from tests.table.live import LiveTable, live_table
 from tests.table.pages.browsers import PATIENCE_MS, open_browser
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 SHOTS = {
     "bomb": ("exploding_bomb", {"agent": "hyperplay2"}, 1, "agent"),
@@ -78,28 +82,62 @@ THINKING_MS, SETTLING_MS = 6_000, 500
 READY = ".actions button.move, .stage button.playable"
 
 
+PLAYED = (("kuhn_poker", 3), ("tic_tac_toe", 4))
+"""Matches of random players, with their seeds, that the lobby has seen."""
+
+_VOLATILE = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?|\u2013")
+_WHEN = re.compile(r"\d+/\d+/\d+, .*")
+
+
 def main() -> None:
     """Take them all."""
+    kinds = {"minds": minds, "lobby": lobby, "seats": seats}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/figures"))
-    parser.add_argument("--seats", action="store_true", help="only the seats")
+    parser.add_argument("--only", nargs="*", choices=kinds, default=[*kinds])
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, live_table(Path(folder)) as table:
-        if not asked.seats:
-            shoot(table, *BANNER, asked.out / "banner.png", LAY_OUT)
-            for name, shot in SHOTS.items():
-                shoot(table, *shot, asked.out / f"table-{name}.png")
-        with open_browser() as browser:
-            for game in SEATS:
-                shoot_seat(browser, table, game, asked.out)
+    for kind in asked.only:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            live_table(Path(folder)) as table,
+            open_browser() as browser,
+        ):
+            for name, page in kinds[kind](browser, table):
+                save(page, asked.out / f"{name}.png", is_small=kind != "minds")
 
 
-def shoot_seat(browser: Browser, table: LiveTable, game: str, out: Path) -> None:
-    """Sit down in a match, make some moves, and take a picture of each size."""
+def save(page: Page, path: Path, *, is_small: bool) -> None:
+    """Take a picture of a page, or of the banner on it, and write down its words."""
+    banner = page.locator("#banner")
+    shot = banner.screenshot() if banner.count() else page.screenshot(full_page=not is_small)
+    with Image.open(BytesIO(shot)) as image:
+        kept = image.convert("RGB").quantize(COLOURS) if is_small else image
+        kept.save(path)
+    path.with_suffix(".txt").write_text("\n".join(words(page)) + "\n", encoding="utf-8")
+
+
+def words(page: Page) -> list[str]:
+    """The lines of text on a page, without times; on pages with values, `#` stands for numbers."""
+    lines = [line.strip() for line in page.inner_text("body").splitlines()]
+    kept = [line for line in lines if line and not _WHEN.fullmatch(line)]
+    if page.locator("table.values").count():  # which depend on how fast a player thinks
+        return sorted({_VOLATILE.sub("#", line) for line in kept})
+    return kept
+
+
+def seats(browser: Browser, table: LiveTable) -> Iterator[tuple[str, Page]]:
+    """Yield the name of each picture of a seat, and the page."""
+    for game in SEATS:
+        yield from seat(browser, table, game)
+
+
+def seat(browser: Browser, table: LiveTable, game: str) -> Iterator[tuple[str, Page]]:
+    """Sit down in a match and make some moves; yield a page of each size."""
     role, moves, pressed = SEATS[game]
     roles = read_program(find_game(game).read_text(encoding="utf-8"), game).roles
     players = {each: "random" for each in roles if each != RANDOM} | {role: "human"}
-    (link,) = table.begin(game, players, seed=SEED)["links"].values()
+    match = table.begin(game, players, seed=SEED)
+    (link,) = match["links"].values()
     page = browser.new_page()
     page.goto(f"{table.url}{link}")
     page.wait_for_selector(READY, timeout=PATIENCE_MS)
@@ -115,36 +153,72 @@ def shoot_seat(browser: Browser, table: LiveTable, game: str, out: Path) -> None
     for size, (width, height) in SIZES.items():
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_timeout(SETTLING_MS)
-        with Image.open(BytesIO(page.screenshot())) as shot:
-            shot.convert("RGB").quantize(COLOURS).save(out / f"seat-{game}-{size}.png")
+        yield f"seat-{game}-{size}", page
+    page.close()
+    table.post(f"/api/matches/{match['id']}/end", {"key": match["key"]})
+
+
+def lobby(browser: Browser, table: LiveTable) -> Iterator[tuple[str, Page]]:
+    """Yield the lobby in each size, and in the dark."""
+    for game, seed in PLAYED:
+        roles = read_program(find_game(game).read_text(encoding="utf-8"), game).roles
+        players = {role: "random" for role in roles if role != RANDOM}
+        table.over(table.begin(game, players, seed=seed)["id"])
+    page = browser.new_page()
+    page.goto(f"{table.url}{table.link}")
+    for size, (width, height) in SIZES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        page.reload()
+        if size == "wide":
+            page.click('[data-game="leduc_poker"]')
+            page.wait_for_selector(".level")
+            page.evaluate("window.scrollTo(0, 0)")
+            page.mouse.move(0, 0)
+        page.wait_for_function(ALL_IN_SIGHT, timeout=PATIENCE_MS)
+        page.wait_for_timeout(SETTLING_MS)
+        yield f"lobby-{size}", page
+        if size == "wide":
+            page.emulate_media(color_scheme="dark")
+            yield f"lobby-{size}-dark", page
+            page.emulate_media(color_scheme="light")
     page.close()
 
 
-def shoot(
+ALL_IN_SIGHT = """() => [...document.querySelectorAll(".thumb")].every((thumb) =>
+  thumb.getBoundingClientRect().top > innerHeight || thumb.firstChild
+  || !thumb.checkVisibility())"""
+"""Whether all pictures near the window are there."""
+
+
+def minds(browser: Browser, table: LiveTable) -> Iterator[tuple[str, Page]]:
+    """Yield the banner, and the pages of some minds."""
+    yield "banner", mind(browser, table, *BANNER, LAY_OUT)
+    for name, shot in SHOTS.items():
+        yield f"table-{name}", mind(browser, table, *shot)
+
+
+def mind(
+    browser: Browser,
     table: LiveTable,
     game: str,
     players: dict[str, str],
     turn: int,
     role: str,
-    path: Path,
     lay_out: str | None = None,
-) -> None:
-    """Play a match, and take the picture of a mind in it; `lay_out` may make a banner of it."""
+) -> Page:
+    """Play a match, and open a mind in it; `lay_out` may make a banner of the page."""
     match = table.begin(game, players, seed=SEED)["id"]
     table.over(match)
-    with open_browser() as browser:
-        page = browser.new_page(viewport={"width": 1100, "height": 900})
-        page.goto(f"{table.url}{table.link}")
-        page.goto(f"{table.url}/match/{match}#turn={turn}")
-        page.click(f"summary:has-text('mind of {role}')", timeout=60_000)
-        page.wait_for_selector("th:has-text('HyperPlay-II')", timeout=60_000)
-        page.wait_for_timeout(THINKING_MS)
-        page.evaluate("document.activeElement.blur()")
-        if lay_out is None:
-            page.screenshot(path=path, full_page=True)
-        else:
-            page.evaluate(lay_out)
-            page.locator("#banner").screenshot(path=path)
+    page = browser.new_page(viewport={"width": 1100, "height": 900})
+    page.goto(f"{table.url}{table.link}")
+    page.goto(f"{table.url}/match/{match}#turn={turn}")
+    page.click(f"summary:has-text('mind of {role}')", timeout=60_000)
+    page.wait_for_selector("th:has-text('HyperPlay-II')", timeout=60_000)
+    page.wait_for_timeout(THINKING_MS)
+    page.evaluate("document.activeElement.blur()")
+    if lay_out is not None:
+        page.evaluate(lay_out)
+    return page
 
 
 if __name__ == "__main__":

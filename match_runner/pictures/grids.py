@@ -6,7 +6,7 @@ shape on them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ggp.gdl.program import RANDOM, Program
@@ -93,8 +93,12 @@ def recognise(
     shapes: Sequence[FluentShape],
     chains: Sequence[Mapping[str, str]],
     side: SideFile = NO_SIDE_FILE,
+    cards: Collection[Skeleton] = (),
 ) -> tuple[list[Grid], dict[Skeleton, Place]]:
     """The grids of a game, and the place of each shape's fluents on them.
+
+    Args:
+        cards: shapes of cards and dice, which make no rows of cells.
 
     Raises:
         ConfigError: the side file has fluents that the game does not have.
@@ -112,7 +116,8 @@ def recognise(
     for shape in _unplaced(free, groups):
         lay_over(groups, shape)
     without_grids = not groups and not described
-    rows = [finder.line(shape, without_grids=without_grids) for shape in _unplaced(free, groups)]
+    in_rows = [shape for shape in _unplaced(free, groups) if shape.skeleton not in cards]
+    rows = [finder.line(shape, without_grids=without_grids) for shape in in_rows]
     lines: list[list[Candidate]] = []
     for fit in sorted((row for row in rows if row is not None), key=rank):
         join(lines, fit)

@@ -1,4 +1,4 @@
-"""The parts of a picture, by kind: boards, tables and facts, as JSON of plain texts.
+"""The parts of a picture, by kind: boards, cards, counters, tables and facts, as JSON of texts.
 
 Facts come in; parts go out, for the page, the terminal and files to draw. Every fact is in a
 picture exactly once: each kind takes the facts that it can draw, and leaves the rest to the next
@@ -11,17 +11,20 @@ parts of ids are escaped so that no two cells share an id.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ggp.gdl.program import RANDOM
 from ggp.gdl.terms import Compound, Signature, Term, signature
 from match_runner.pictures.coordinates import natural
+from match_runner.pictures.faces import CARDS, Face, FaceKind, card_face, label_of, plain_label
 from match_runner.pictures.grids import MAX_CELLS, MAX_LAYERS, Grid, Place, words_of
 from match_runner.pictures.moves import Spot
 from match_runner.pictures.shapes import FluentLeaf, FluentShape, Skeleton, flatten
+from match_runner.pictures.side_file import plain
 from match_runner.pictures.words import in_order
 
 LONGEST = 120
@@ -32,6 +35,9 @@ LONGEST_FACT = 400
 
 MAX_FACTS = 5_000
 """Most facts in one picture; it only counts the rest."""
+
+_ROUNDING = 1e-6
+"""Error of sums of shares."""
 
 Json = dict[str, Any]
 
@@ -57,6 +63,8 @@ class Rules(NamedTuple):
         grids, places: its boards, and the place of each shape's fluents on them.
         words: puts a fluent into words; empty for bookkeeping that people need not see, None where
             the game has no words for it.
+        faces: the shapes whose fluents are cards, dice or counters.
+        around: words of a fluent without some of its leaves, as `words`.
     """
 
     roles: tuple[str, ...]
@@ -64,6 +72,8 @@ class Rules(NamedTuple):
     grids: Sequence[Grid]
     places: Mapping[Skeleton, Place]
     words: Callable[[Term], str | None] = lambda fluent: None
+    faces: Mapping[Skeleton, Face] = MappingProxyType({})
+    around: Callable[[Term, Collection[int]], str | None] = lambda fluent, gaps: None
 
 
 Taker = Callable[[Sequence[DrawnFact]], tuple[Sequence[Json], Sequence[DrawnFact]]]
@@ -274,6 +284,174 @@ def cell_id(grid: Grid, layer: Sequence[str], column: str, row: str) -> str:
 
 
 # ------------------------------------------------------------------------
+# Cards: a hand for each owner and name of fluents; dice are cards with pips.
+#
+# hand  title: whose it is, in words; owner: the role, or empty; cards
+# card  text: in words; symbol: its rank or name, `?` face down; suit: the sign of the suit, or
+#       empty; dice: numbers of pips, empty for a card; note: a number beside it, or empty; share;
+#       title: the fluent as KIF
+
+FACE_DOWN: Json = {
+    **{"text": "face down", "symbol": "?", "suit": "", "dice": [], "note": ""},
+    **{"share": 1.0, "title": "not known"},
+}
+"""A card that a role does not know."""
+
+
+class _Faced(NamedTuple):
+    """A fluent with a face."""
+
+    face: Face
+    names: Sequence[str]
+    label: str
+    drawn: DrawnFact
+
+
+def _with_faces(
+    rules: Rules, facts: Sequence[DrawnFact], kinds: Collection[FaceKind]
+) -> tuple[list[_Faced], list[DrawnFact]]:
+    """The facts with a face of some kinds, and the other facts; bookkeeping has no face."""
+    faced, rest = [], []
+    for drawn_fact in facts:
+        skeleton, leaves = flatten(drawn_fact.fact)
+        face = rules.faces.get(skeleton)
+        label = None
+        if face is not None and face.kind in kinds:
+            names, head = [str(leaf) for leaf in leaves], skeleton[0]
+            words = rules.around(drawn_fact.fact, {face.leaf, *_given(face.note)})
+            name = "" if head is None else head[0]
+            label = plain_label(name, names, face) if words is None else label_of(words)
+        if face is None or not label:
+            rest.append(drawn_fact)
+        else:
+            faced.append(_Faced(face, names, short(label), drawn_fact))
+    return faced, rest
+
+
+def _given(leaf: int | None) -> tuple[int, ...]:
+    return () if leaf is None else (leaf,)
+
+
+def hand_taker(rules: Rules) -> Taker:
+    """Make the taker that puts cards and dice into hands."""
+
+    def take(facts: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
+        faced, rest = _with_faces(rules, facts, CARDS)
+        hands: dict[tuple[str, str], Json] = {}
+        for each in faced:
+            owner = "" if each.face.owner is None else each.names[each.face.owner]
+            hand = hands.setdefault(
+                (each.label, owner), {"title": each.label, "owner": short(owner), "cards": []}
+            )
+            hand["cards"].append(_card(each))
+        for hand in hands.values():
+            hand["cards"].sort(key=lambda card: -card["share"])
+        return list(hands.values()), rest
+
+    return take
+
+
+def _card(faced: _Faced) -> Json:
+    face, name = faced.face, faced.names[faced.face.leaf]
+    symbol, suit = card_face(name) if face.kind is FaceKind.CARD else (name, "")
+    return {
+        "text": short(plain(name)),
+        "symbol": short(symbol, 24),
+        "suit": suit,
+        "dice": [int(digit) for digit in name] if face.kind is FaceKind.DICE else [],
+        "note": "" if face.note is None else faced.names[face.note],
+        "share": faced.drawn.share,
+        "title": short(faced.drawn.text, LONGEST_FACT),
+    }
+
+
+def certain_hand(part: Json) -> Json:
+    """A hand with its certain cards, and as many cards face down as there are others.
+
+    A card whose rank is certain is face up, without its suit.
+    """
+    sure = [card for card in part["cards"] if card["share"] >= 1.0]
+    others = [card for card in part["cards"] if card["share"] < 1.0]
+    hidden = max(1, round(sum(card["share"] for card in others))) if others else 0
+    symbols = {card["symbol"] for card in others}
+    down = dict(FACE_DOWN)
+    is_one = len(symbols) == 1 and abs(sum(card["share"] for card in others) - 1) < _ROUNDING
+    if is_one and not others[0]["dice"]:
+        symbol = symbols.pop()
+        down |= {"text": f"{symbol}, suit not known", "symbol": symbol}
+    return {**part, "cards": [*sure, *(dict(down) for _ in range(hidden))]}
+
+
+def words_of_hand(part: Json) -> str:
+    """A hand in plain text: `player1 holds K`."""
+    cards = (
+        f"{card['symbol']}{card['suit']}{f' ({note})' if (note := card['note']) else ''}"
+        f"{_share_of(card)}"
+        for card in part["cards"]
+    )
+    return f"{part['title']}: {' '.join(cards)}"
+
+
+def _share_of(part: Json) -> str:
+    """A probability in words, unless it is certain."""
+    return "" if part["share"] >= 1 - _ROUNDING else f" {part['share']:.2f}"
+
+
+# ------------------------------------------------------------------------
+# Counters: numbers with names.
+#
+# counter  title: its name; owner: the role in its name, or empty; values, the likeliest first
+# value    text; share; title: the fluent as KIF
+
+
+def counter_taker(rules: Rules) -> Taker:
+    """Make the taker that takes counters: facts with a number that has only one value at a time."""
+
+    def take(facts: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
+        faced, rest = _with_faces(rules, facts, (FaceKind.COUNTER,))
+        groups: dict[tuple[str, ...], list[_Faced]] = {}
+        for each in faced:
+            skeleton, _ = flatten(each.drawn.fact)
+            others = (name for i, name in enumerate(each.names) if i != each.face.leaf)
+            groups.setdefault((str(skeleton), *others), []).append(each)
+        counters = []
+        for members in groups.values():
+            if sum(each.drawn.share for each in members) > 1 + _ROUNDING:
+                rest += [each.drawn for each in members]
+            else:
+                counters.append(_counter(members))
+        return counters, rest
+
+    return take
+
+
+def _counter(members: Sequence[_Faced]) -> Json:
+    first = members[0]
+    owner = "" if first.face.owner is None else first.names[first.face.owner]
+    values = [
+        {
+            "text": each.names[each.face.leaf],
+            "share": each.drawn.share,
+            "title": short(each.drawn.text, LONGEST_FACT),
+        }
+        for each in sorted(members, key=lambda each: -each.drawn.share)
+    ]
+    return {"title": first.label, "owner": short(owner), "values": values}
+
+
+def certain_counter(part: Json) -> Json:
+    """A counter with its value if that is certain, else with a question mark."""
+    sure = [value for value in part["values"] if value["share"] >= 1.0]
+    return {**part, "values": sure or [{"text": "?", "share": 1.0, "title": "not known"}]}
+
+
+def words_of_counter(part: Json) -> str:
+    """A counter in plain text: `turns played: 3`."""
+    values = (value["text"] + _share_of(value) for value in part["values"])
+    return f"{part['title']}: {' '.join(values)}"
+
+
+# ------------------------------------------------------------------------
 # Tables: facts with the same name, a row each.
 #
 # table  title, headers, rows, and shares of the rows; words: the rows in words, empty for
@@ -377,6 +555,18 @@ def certain_fact(part: Json) -> Json | None:
 
 KINDS: Mapping[str, Kind] = {
     "boards": Kind(board_taker, certain_board, is_view=has_items),
+    "cards": Kind(
+        hand_taker,
+        certain_hand,
+        words=words_of_hand,
+        lines=lambda part: [words_of_hand(part)],
+    ),
+    "counters": Kind(
+        counter_taker,
+        certain_counter,
+        words=words_of_counter,
+        lines=lambda part: [words_of_counter(part)],
+    ),
     "tables": Kind(table_taker, certain_table, lines=lines_of_table),
     "facts": Kind(fact_taker, certain_fact, words=lambda fact: str(fact["text"])),
 }

@@ -16,6 +16,7 @@ from ggp.gdl import parse_term
 from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.terms import Term
 from ggp.machine.definition import GameDefinition
+from match_runner.pictures.faces import CARDS, faces_of
 from match_runner.pictures.grids import recognise
 from match_runner.pictures.kinds import (
     KINDS,
@@ -29,8 +30,8 @@ from match_runner.pictures.kinds import (
     short,
 )
 from match_runner.pictures.moves import Moves, moves_of
-from match_runner.pictures.shapes import Values, chains_of, shapes_of
-from match_runner.pictures.side_file import NO_SIDE_FILE, read_side_file
+from match_runner.pictures.shapes import Values, chains_of, flatten, shapes_of
+from match_runner.pictures.side_file import NO_SIDE_FILE, plain, read_side_file
 from match_runner.pictures.words import GameWords, in_order
 
 _MAX_TERMS = 100_000
@@ -64,12 +65,15 @@ class Layout:
         values = Values(program)
         shapes = shapes_of(program, values)
         try:
-            grids, places = recognise(program, shapes, chains_of(values.facts), side)
+            faces = faces_of(program, shapes)
+            cards = {skeleton for skeleton, face in faces.items() if face.kind in CARDS}
+            grids, places = recognise(program, shapes, chains_of(values.facts), side, cards)
         except ConfigError as error:
             raise ConfigError(f"{side_file}: {error}") from error
         moves = moves_of(program, roles, grids, places)
         words = GameWords(moves, side.sayings)
-        return cls(Rules(roles, shapes, grids, places, words.fluent), moves, words)
+        rules = Rules(roles, shapes, grids, places, words.fluent, faces, words.around)
+        return cls(rules, moves, words)
 
     def picture(self, facts: Iterable[Term]) -> Picture:
         """Picture of the fluents of a state, or of the percepts of a turn.
@@ -171,6 +175,13 @@ class Artist:
     def fluent(self, text: str) -> str:
         """A fluent in words."""
         return self.layout.words.fluent(term_of(text)) or in_order(term_of(text))
+
+    def name_of(self, text: str) -> str:
+        """A kind of fluents in words, with gaps for what differs: `the … wire is armed`."""
+        term = term_of(text)
+        skeleton, leaves = flatten(term)
+        words = self.layout.words.around(term, range(len(leaves)), "\N{HORIZONTAL ELLIPSIS}")
+        return words or plain(str(term) if skeleton[0] is None else skeleton[0][0])
 
     def marks(self, moves: Mapping[str, str], old: Json, new: Json) -> list[str]:
         """Cells that moves name; for a piece dropped into a column, the cell where it landed.

@@ -44,7 +44,12 @@ PLAIN = {
 }
 
 SUITS = {"hearts": "♥", "spades": "♠", "diamonds": "♦", "clubs": "♣"}
-RANKS = {"ace": "A", "king": "K", "queen": "Q", "jack": "J", "ten": "10", "nine": "9"}
+RANKS = {
+    **{"ace": "A", "king": "K", "queen": "Q", "jack": "J", "ten": "10", "nine": "9"},
+    **{"eight": "8", "seven": "7", "six": "6", "five": "5", "four": "4", "three": "3", "two": "2"},
+}
+CARD_CODE = re.compile(r"(10|[2-9tjqka])([hsdc])")
+"""Short names of cards: `kh`, `10s`."""
 
 WALLS = {"north": "▔", "east": "▕", "south": "▁", "west": "▏"}
 """Walls, which are drawn along an edge of the cell."""

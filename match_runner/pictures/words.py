@@ -8,12 +8,12 @@ and the role, so they reveal nothing more than the term does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from ggp.gdl.analysis.told_moves import PLAIN
-from ggp.gdl.terms import Compound, Term
+from ggp.gdl.terms import Compound, Symbol, Term
 from match_runner.pictures.moves import Moves, Spot
-from match_runner.pictures.shapes import flatten
+from match_runner.pictures.shapes import Skeleton, flatten
 from match_runner.pictures.side_file import Sayings, plain
 
 WAITING = frozenset({"noop", "no_op", "wait"})
@@ -77,8 +77,20 @@ class GameWords:
             return _short(f"{plain(str(fluent.args[0]))} to move")
         return None
 
+    def around(self, fluent: Term, gaps: Collection[int], gap: str = " ") -> str | None:
+        """The words for a fluent without some of its leaves; None if there are none.
+
+        Args:
+            gap: what stands in their place.
+        """
+        skeleton, leaves = flatten(fluent)
+        shown = [Symbol(gap) if i in gaps else leaf for i, leaf in enumerate(leaves)]
+        return self._of_leaves("fluents", skeleton, shown)
+
     def _find(self, kind: str, term: Term) -> str | None:
-        skeleton, leaves = flatten(term)
+        return self._of_leaves(kind, *flatten(term))
+
+    def _of_leaves(self, kind: str, skeleton: Skeleton, leaves: Sequence[Term]) -> str | None:
         for saying in self._sayings.get(kind, ()):
             text = saying.of(skeleton, leaves)
             if text is not None:

@@ -5,9 +5,11 @@
     GET  /api/lobby, /api/series        the lobby, all series; /api/events streams changes
     GET  /api/alive                     heartbeats, which show that the server runs
     POST /api/player                    {player}: checks a player that somebody typed
+    GET  /api/preview?game=             what the lobby shows of a game
     POST /api/rules                     {game} or {name, rules}: diagnostics of a rulesheet
     POST /api/matches                   see `options`; answers with the links of all seats
     GET  /api/matches/ID[?key=]         a match; /turns/N, /events; POST /end, /again
+    GET  /api/matches/ID/picture        the last state that the visitor may see
     GET  /api/matches/ID/record         the record of a match that is over
     GET  /api/matches/ID/mind?role=&turn=&move=    belief and values of a role
     GET  /api/records/NAME              a record or a log of the folder; /turns/N, /mind, /file
@@ -83,11 +85,13 @@ def make_app(manager: MatchManager) -> Guard:
         "/lobby": table.lobby,
         "/events": table.lobby_events,
         "/alive": table.alive,
+        "/preview": table.preview,
         "/series": table.series,
         "/matches/{id}": table.match,
         "/matches/{id}/events": table.match_events,
         "/matches/{id}/turns/{turn}": table.match_turn,
         "/matches/{id}/mind": table.match_mind,
+        "/matches/{id}/picture": table.match_picture,
         "/matches/{id}/record": table.download,
         "/records/{name:path}/turns/{turn}": table.record_turn,
         "/records/{name:path}/mind": table.record_mind,
@@ -169,6 +173,11 @@ class TableAnswers:
         report = await self._manager.look_at_rules(name, text)
         return JSONResponse({**report, "rules": text} if rules is None else report)
 
+    async def preview(self, request: Request) -> Response:
+        """What the lobby shows of a game."""
+        game = request.query_params.get("game", "")[:MAX_TEXT]
+        return JSONResponse(await self._manager.preview(game))
+
     async def player(self, request: Request) -> Response:
         """Whether a player that somebody typed is usable, with the error if not."""
         player = read_player(await json_of(request))
@@ -203,6 +212,11 @@ class TableAnswers:
         """The part of the frame after a turn that the visitor may see."""
         match, audience = self._watched(request)
         return turn_of(request, await self._manager.replays.frames(match, audience))
+
+    async def match_picture(self, request: Request) -> Response:
+        """Picture of the last state that the visitor may see."""
+        match, audience = self._watched(request)
+        return JSONResponse(await self._manager.last_picture(match, audience))
 
     async def match_mind(self, request: Request) -> Response:
         """Belief and values of a role before a turn."""

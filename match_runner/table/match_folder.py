@@ -4,6 +4,7 @@
     FOLDER/matches/ID/match.json    the settings, with the secrets of its links
     FOLDER/matches/ID/turns.jsonl   the turns so far, a line each, while it is played
     FOLDER/matches/ID/record.json   the whole match, when it is over; see docs/reference/records.md
+    FOLDER/matches/ID/picture.json  a picture of its last state, for the lobby
 
 Only this user may enter the folder of matches, and one server at a time works in it.
 """
@@ -168,6 +169,21 @@ class MatchFolder:
             ConfigError: there is none, or it is damaged.
         """
         return read_record(self._matches / match / "record.json")
+
+    def keep_picture(self, match: str, picture: Mapping[str, Any]) -> None:
+        """Write down the picture of the last state of a match."""
+        try:
+            self._write(match, "picture.json", picture)
+        except ConfigError as error:
+            _log.warning("a picture of match %s cannot be kept: %s", match, error)
+
+    def picture(self, match: str) -> dict[str, Any] | None:
+        """The picture of the last state of a match; None if there is none."""
+        try:
+            picture: dict[str, Any] = read_json(self._matches / match / "picture.json")
+        except ConfigError:
+            return None
+        return picture
 
     def broken_off(self, setup: MatchSetup, why: str) -> MatchRecord:
         """Record of a match that ended before the game was over."""

@@ -33,6 +33,7 @@ from match_runner.table.held_match import ALL, EventLog, HeldMatch, seat_of
 from match_runner.table.match_folder import MatchFolder, MatchSetup, StoredFiles
 from match_runner.table.mind import MindTask, look_into
 from match_runner.table.options import MatchRequest, TableOptions
+from match_runner.table.previews import preview
 from match_runner.table.seating import HUMAN, Message, TableTask, play_at_table
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
@@ -82,6 +83,7 @@ class MatchManager:
         self._thinker = LocalPool(1, THINKING_S)
         self._compiler = LocalPool(1)
         self._people: dict[str, LocalPool] = {}
+        self._previews: dict[tuple[str, Path | None], Json] = {}
         self._calls: dict[str, tuple[LocalPool, Future[MatchRecord]]] = {}  # of matches, by id
         self._tasks: set[asyncio.Task[None]] = set()
         self.replays = Replays(self.folder, self.stored, partial(self._ask, self._thinker))
@@ -209,6 +211,33 @@ class MatchManager:
         except GGPError as error:
             return {"ok": False, "diagnostics": [], "num_diagnostics": 1, "error": str(error)}
 
+    async def preview(self, game: str) -> Json:
+        """What the lobby shows of a game, see `previews`.
+
+        Raises:
+            GGPError: there is no such game, or it cannot be played.
+        """
+        source = self.options.offers.rules_of(game, None)
+        if source not in self._previews:
+            text, side_file = source
+            side = None if side_file is None else str(side_file)
+            self._previews[source] = await self._ask(self._thinker, preview, game, text, side)
+        return self._previews[source]
+
+    async def last_picture(self, match: HeldMatch, audience: str) -> Json:
+        """Picture of the last state of a match that an audience may see.
+
+        Raises:
+            GGPError: its record cannot be replayed.
+        """
+        if match.is_over and (kept := self.folder.picture(match.setup.id)) is not None:
+            return kept
+        frames = await self.replays.frames(match, audience)
+        picture: Json = json.loads(frames[-1])["state"] if frames else {}
+        if match.is_over:
+            self.folder.keep_picture(match.setup.id, picture)
+        return picture
+
     async def look_into(self, task: MindTask) -> AsyncIterator[Message]:
         """Yield a worker's messages about a mind as they come, then `done`, or `failed` with a
         text."""
@@ -304,6 +333,8 @@ class MatchManager:
             return
         setup = match.setup
         self.replays.keep(match, len(record.turns))
+        if match.turns == len(record.turns) and (frames := match.frames.get(ALL)):
+            self.folder.keep_picture(setup.id, json.loads(frames[-1])["state"])
         match.ended(self.folder.finish(setup, record))
         self._announce(match)
         asyncio.get_running_loop().call_later(LINGER_S, match.forget)

@@ -1,4 +1,5 @@
-// Draws the pictures that match_runner/pictures makes, kind by kind: boards, tables and facts.
+// Draws the pictures that match_runner/pictures makes, kind by kind: boards, cards, counters, tables
+// and facts.
 //
 //     drawPicture(picture, {onCell, playable, targets, selected, marked}) -> an element
 //
@@ -19,6 +20,10 @@ const CERTAIN = 0.995;
 const MAX_SMALL = 3;
 // Variation selector for the text form of characters that also have an emoji form.
 const AS_TEXT = "\uFE0E";
+const MAX_CARDS = 24;
+const RED_SUITS = ["♥", "♦"];
+/** Places of the pips of a die, row by row. */
+const PIPS = [[], [4], [0, 8], [0, 4, 8], [0, 2, 6, 8], [0, 2, 4, 6, 8], [0, 2, 3, 5, 6, 8]];
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** An element with a class and a text. */
@@ -51,7 +56,7 @@ export function drawPicture(picture, { onCell = null, playable = new Set(), targ
 }
 
 /** Functions that draw parts, by kind, in this order; match_runner/pictures/kinds.py has the same `KINDS`. */
-const KINDS = { boards: drawBoards, tables: drawTables, facts: drawFacts };
+const KINDS = { boards: drawBoards, cards: drawHands, counters: drawCounters, tables: drawTables, facts: drawFacts };
 
 /** Whether a picture has a board that is more than a line of cells. */
 export const hasBoard = (picture) => picture.boards.some((board) => board.rows.length > 1 || board.rows[0] !== "");
@@ -272,6 +277,83 @@ function nearest(cell, stops, [x, y]) {
     }
   }
   return best;
+}
+
+function drawHands(hands, { owners }) {
+  const root = make("div", "picture-hands");
+  root.append(...hands.map((hand) => {
+    const figure = make("figure", "hand");
+    const titles = hand.cards.map((card) => card.title + percent(card.share)).join(" ");
+    const caption = make("figcaption", "face-title");
+    caption.append(make("span", "words", hand.title), make("code", "kif", titles));
+    own(figure, hand.owner, owners);
+    const cards = make("div", "hand-cards");
+    cards.append(...hand.cards.slice(0, MAX_CARDS).map(drawCard));
+    if (hand.cards.length > MAX_CARDS) cards.append(make("span", "face-title", `and ${hand.cards.length - MAX_CARDS} more`));
+    figure.append(caption, cards);
+    return figure;
+  }));
+  return root;
+}
+
+function drawCard(card) {
+  const isDown = card.symbol === "?" && card.text === "face down";
+  const element = make("span", card.dice.length ? "dice" : isDown ? "playing-card face-down" : "playing-card");
+  element.setAttribute("role", "img");
+  element.setAttribute("aria-label", [card.text, card.note].filter(Boolean).join(" ") + percent(card.share));
+  element.title = card.title + percent(card.share);
+  if (RED_SUITS.includes(card.suit)) element.classList.add("red-suit");
+  if (card.dice.length) element.append(...card.dice.map(drawDie));
+  else if (!isDown) {
+    const isName = card.symbol.length > 2;
+    const face = make("span", isName ? "card-name" : "card-rank", card.symbol);
+    face.style.setProperty("--length", Math.min(Math.max(card.symbol.length, 2), 12));
+    element.append(face);
+    if (card.suit) element.append(make("span", "card-suit", card.suit + AS_TEXT));
+  }
+  if (card.note) element.append(make("span", "card-note", card.note));
+  if (card.share < CERTAIN) {
+    element.style.setProperty("--heat", card.share.toFixed(3));
+    element.classList.add("unsure-card");
+    element.append(make("span", "cell-share", percent(card.share).trim()));
+  }
+  return element;
+}
+
+/** A die: a square of nine places, some of them with a pip. */
+function drawDie(number) {
+  const die = make("span", "die");
+  die.append(...PIPS[number].map((place) => {
+    const pip = make("span", "pip");
+    pip.style.gridArea = `${1 + Math.floor(place / 3)} / ${1 + (place % 3)}`;
+    return pip;
+  }));
+  return die;
+}
+
+function drawCounters(counters, { owners }) {
+  const root = make("dl", "picture-counters");
+  root.style.setProperty("--counters", counters.length);
+  root.append(...counters.map((counter) => {
+    const box = make("div", "counter");
+    own(box, counter.owner, owners);
+    const term = make("dt", "face-title");
+    term.append(make("span", "words", counter.title), make("code", "kif", counter.values[0].title));
+    box.append(term, ...counter.values.slice(0, MAX_SMALL).map((value) => {
+      const number = make("dd", "", value.text);
+      number.title = value.title;
+      if (value.share < CERTAIN) number.append(make("span", "counter-share", percent(value.share)));
+      return number;
+    }));
+    if (counter.values.length > MAX_SMALL) box.append(make("dd", "counter-share", "…"));
+    return box;
+  }));
+  return root;
+}
+
+/** The colour of an owner. */
+function own(element, owner, owners) {
+  if (owners.includes(owner)) element.dataset.owner = owners.indexOf(owner) % PALETTE;
 }
 
 function drawTables(tables) {

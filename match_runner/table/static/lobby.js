@@ -1,27 +1,39 @@
-// The lobby: new matches, present and past matches, records, and standings of series.
+// The lobby: games, new matches, present and past matches, records, and standings of series.
 
 import { ask, counted, el, fill, follow, name, ownLinks, scores, show, trouble } from "./dom.js";
+import { gameCards, small, titleOf, whenSeen } from "./games.js";
 import { goTo } from "./links.js";
 import { set, setting } from "./settings.js";
+import { LEVELS, USUAL_LEVEL } from "./strength.js";
 
-const OWN = "\u0000own";
+/** Stands for a person's own rules; no game has this name. */
+const OWN = "\\own";
 const CHECK_AFTER_MS = 300;
 const SERIES_EVERY_MS = 5000;
 
 export async function lobby() {
   const reply = await ask("/api/lobby");
   const matches = new Map(reply.matches.map((match) => [match.id, match]));
-  const list = el("div", { class: "stack" });
+  const titles = new Map(reply.games.map((game) => [game.name, titleOf(game)]));
+  const list = el("div");
+  const allButton = el("button", { type: "button", class: "quiet-button", "aria-expanded": "false", onClick: () => {
+    const showsAll = list.classList.toggle("all");
+    allButton.setAttribute("aria-expanded", `${showsAll}`);
+    fill(allButton, showsAll ? "Show fewer" : `All ${matches.size}`);
+  } });
   const series = el("div", { class: "stack" });
+  const recent = el("section", { class: "recent", "aria-labelledby": "matches" },
+    el("div", { class: "lobby-head" }, el("h2", { id: "matches" }, "Recent matches"), allButton), list);
   show("Lobby",
     el("div", { class: "lobby" },
-      newMatch(reply),
-      el("div", { class: "stack" },
-        el("section", { "aria-labelledby": "matches" },
-          el("h2", { id: "matches" }, "Matches"), list),
-        series,
-        records(reply.records), logs(reply.logs))));
-  const draw = () => fill(list, ...matchList([...matches.values()]));
+      recent, newMatch(reply),
+      el("div", { class: "stack others" }, series, records(reply.records), logs(reply.logs))));
+  const draw = () => {
+    recent.hidden = !matches.size;
+    allButton.hidden = matches.size <= numRecent();
+    if (!list.classList.contains("all")) fill(allButton, `All ${matches.size}`);
+    fill(list, ...matchList([...matches.values()], titles));
+  };
   draw();
   let waits = false;
   follow(`/api/events?after=${reply.last}`, {
@@ -39,29 +51,34 @@ export async function lobby() {
 
 // ---------------------------------------------------------------- a new match
 
+/** Below this width, the choices for a match are in a dialog of their own. */
+const NARROW = "(max-width: 59.9rem)";
+
+/** The games, and the choices for a match of the chosen one. */
 function newMatch(reply) {
   const lastMatch = setting("begin") ?? {};
-  const state = { roles: [], ok: false, rules: null, isBusy: false };
+  const state = { game: null, roles: [], ok: false, rules: null, isBusy: false };
   const seatProblems = new Map();
   const problem = el("div", { "aria-live": "polite" });
   const about = el("div", { class: "about" });
+  const title = el("h2", { id: "new" });
   const seats = el("fieldset", {}, el("legend", {}, "Who plays"));
   const findings = el("div", { class: "diagnostics", "aria-live": "polite" });
   const start = el("button", { class: "primary", type: "submit" }, "Begin");
   const links = el("div");
-
-  const game = el("select", { id: "game", onChange: () => choose() },
-    ...reply.games.map((offer) => el("option", { value: offer.name }, label(offer))),
-    el("option", { value: OWN }, "Your own rules …"));
-  game.value = reply.games.some(({ name }) => name === lastMatch.game) ? lastMatch.game : reply.game;
+  const levels = levelField(lastMatch.level ?? USUAL_LEVEL, (seconds) => { document.getElementById("play-clock").value = seconds; });
+  const cards = gameCards(reply.games, OWN, (game) => {
+    choose(game);
+    open();
+  });
 
   const text = el("textarea", {
     id: "rules", rows: "14", spellcheck: "false", autocapitalize: "off",
     "aria-describedby": "rules-help", onInput: () => later(),
   });
-  const title = el("input", { id: "rules-name", maxlength: "100", value: "my game", autocomplete: "off" });
+  const ownTitle = el("input", { id: "rules-name", maxlength: "100", value: "my game", autocomplete: "off" });
   const ownRules = el("div", { class: "stack own-rules", hidden: true },
-    el("div", { class: "field" }, el("label", { for: "rules-name" }, "Name"), title),
+    el("div", { class: "field" }, el("label", { for: "rules-name" }, "Name"), ownTitle),
     el("label", { for: "rules" }, "Rules (GDL or GDL-II)"), text,
     el("p", { id: "rules-help", class: "quiet" }, "Paste a rulesheet, or drop a file here."),
     findings);
@@ -71,7 +88,7 @@ function newMatch(reply) {
     if (!file) return;
     event.preventDefault();
     text.value = await file.text();
-    title.value = file.name.replace(/\.(gdl|kif|txt)$/i, "").slice(0, 100);
+    ownTitle.value = file.name.replace(/\.(gdl|kif|txt)$/i, "").slice(0, 100);
     later();
   });
 
@@ -82,7 +99,7 @@ function newMatch(reply) {
   const options = el("details", {},
     el("summary", {}, "Clocks, seed, number of matches"),
     el("div", { class: "fields" },
-      option("play-clock", "Players' clock", { min: "0", step: "any", value: `${lastMatch.play_clock_s ?? 2}` },
+      option("play-clock", "Players' clock", { min: "0", step: "any", value: `${lastMatch.play_clock_s ?? levels.chosen().seconds}` },
         "Seconds for each decision; 0: no clock, only the players' own limits."),
       option("human-clock", "Your clock", { min: "0", step: "any", value: `${lastMatch.human_clock_s ?? 0}` },
         "Seconds for each move; 0: no clock. When time runs out, you play a random move."),
@@ -94,8 +111,24 @@ function newMatch(reply) {
         "Each match adds 1 to the seed. With people, only one match is possible.")));
 
   const form = el("form", { class: "stack", onSubmit: (event) => begin(event) },
-    el("div", { class: "field" }, el("label", { for: "game" }, "Game"), game),
-    ownRules, about, seats, options, problem, el("div", { class: "row" }, start), links);
+    ownRules, seats, levels.element, problem, el("div", { class: "row" }, start), links, about, options,
+    el("datalist", { id: "players" }, ...[...reply.players].reverse().map(
+      ({ name: player, about: words }) => el("option", { value: player, label: words }))));
+  const setup = el("dialog", { class: "card setup", "aria-labelledby": "new" },
+    el("div", { class: "setup-head" }, title,
+      el("button", { type: "button", class: "quiet-button close", onClick: () => setup.close() }, "All games")), form);
+  const narrow = matchMedia(NARROW);
+
+  /** Shows the choices: beside the games, or in front of them where there is no room. */
+  function open() {
+    if (narrow.matches && !setup.open) setup.showModal();
+  }
+
+  function arrange() {
+    if (setup.open) setup.close();
+    setup.open = !narrow.matches;
+  }
+  narrow.addEventListener("change", arrange);
 
   let timer = null;
   let latestCheck = 0;
@@ -108,26 +141,30 @@ function newMatch(reply) {
   const ready = () => { start.disabled = !state.ok || state.isBusy || seatProblems.size > 0; };
 
   /** A name for pasted rules. */
-  const ownName = () => title.value.trim() || "my game";
+  const ownName = () => ownTitle.value.trim() || "my game";
 
-  function choose() {
-    ownRules.hidden = game.value !== OWN;
+  function choose(game) {
+    state.game = game;
+    cards.choose(game);
+    fill(title, name(cards.title(game), 60));
+    ownRules.hidden = game !== OWN;
     // No match can begin before the roles are known.
     state.roles = [];
     state.ok = false;
     seatProblems.clear();
     ready();
     fill(seats);
-    if (game.value === OWN && !text.value && state.rules) text.value = state.rules;
+    fill(about);
+    if (game === OWN && !text.value && state.rules) text.value = state.rules;
     check();
   }
 
   async function check() {
-    const isOwn = game.value === OWN;
+    const isOwn = state.game === OWN;
     const number = ++latestCheck;
     let reply;
     try {
-      reply = await ask("/api/rules", isOwn ? { name: ownName(), rules: text.value } : { game: game.value });
+      reply = await ask("/api/rules", isOwn ? { name: ownName(), rules: text.value } : { game: state.game });
     } catch (error) {
       reply = { ok: false, diagnostics: [], num_diagnostics: 1, error: error.message };
     }
@@ -150,27 +187,34 @@ function newMatch(reply) {
       else seatProblems.delete(number);
       ready();
     };
+    const last = lastMatch.game === state.game ? lastMatch.players : {};
     fill(seats, el("legend", {}, "Who plays"), el("div", { class: "seats" },
-      ...state.roles.map((role, number) => seatField(role, number, reply.players, judge, lastMatch.game === game.value ? lastMatch.players?.[role] : undefined))));
+      ...state.roles.map((role, number) => seatField(role, number, judge, last?.[role]))));
+    drawLevels();
   }
+
+  const drawLevels = () => { levels.element.hidden = !state.roles.some((role, number) => choiceIn(number) === LEVEL); };
+  seats.addEventListener("change", drawLevels);
 
   async function begin(event) {
     event.preventDefault();
     fill(problem);
     const value = (id) => Number(document.getElementById(id).value || 0);
-    const isOwn = game.value === OWN;
+    const isOwn = state.game === OWN;
+    const choices = Object.fromEntries(state.roles.map((role, number) => [role, choiceIn(number)]));
     const request = {
-      game: isOwn ? ownName() : game.value,
+      game: isOwn ? ownName() : state.game,
       rules: isOwn ? text.value : null,
-      players: Object.fromEntries(state.roles.map((role, number) => [role, playerIn(number)])),
+      players: Object.fromEntries(Object.entries(choices).map(
+        ([role, choice]) => [role, choice === LEVEL ? levels.chosen().player : choice])),
       play_clock_s: value("play-clock"),
       human_clock_s: value("human-clock"),
       pause_s: value("pause"),
       seed: value("seed"),
       matches: value("number"),
     };
-    const { play_clock_s, human_clock_s, pause_s, players } = request;
-    set("begin", { game: game.value, play_clock_s, human_clock_s, pause_s, players });
+    const { play_clock_s, human_clock_s, pause_s } = request;
+    set("begin", { game: state.game, level: levels.number(), play_clock_s, human_clock_s, pause_s, players: choices });
     state.isBusy = true;
     ready();
     try {
@@ -183,24 +227,43 @@ function newMatch(reply) {
     ready();
   }
 
-  check();
-  return el("section", { "aria-labelledby": "new" }, el("h2", { id: "new" }, "New match"), form);
+  const isThere = reply.games.some(({ name: game }) => game === lastMatch.game);
+  choose(isThere ? lastMatch.game : reply.game);
+  arrange();
+  return [cards.element, setup];
 }
 
-const label = (game) =>
-  game.title && game.title.toLowerCase() !== game.name.replaceAll("_", " ") ? `${game.title} (${game.name})` : game.title || game.name;
+/** Chooser of the level of all programs; `onChange` gets the seconds that it takes a move. */
+function levelField(first, onChange) {
+  const words = el("p", { class: "quiet", id: "level-help" });
+  const number = () => Number(element.querySelector(":checked")?.value ?? first);
+  const describe = () => {
+    const text = LEVELS[number()].words;
+    fill(words, `${text[0].toUpperCase()}${text.slice(1)}${number() > 1 ? " a move" : ""}.`);
+  };
+  const element = el("fieldset", { class: "level", onChange: () => { describe(); onChange(LEVELS[number()].seconds); } },
+    el("legend", {}, "Level of the program"),
+    el("div", { class: "levels" }, ...LEVELS.map(({ level }, i) => el("label", {},
+      el("input", { type: "radio", name: "level", value: `${i}`, checked: i === first, "aria-describedby": "level-help" }),
+      el("span", {}, level)))), words);
+  describe();
+  return { element, number, chosen: () => LEVELS[number()] };
+}
+
+/** A program on the chosen level; not a name that a player can have. */
+const LEVEL = "\u0000level";
 
 /**
- * Chooser of a role's player: a list, and a field for players with options.
+ * Chooser of a role's player: a person, a program on the chosen level, or any other player.
  *
  * @param judge called with the error in the choice; with an empty text if there is none.
  * @param lastPlayer the player of the last match.
  */
-function seatField(role, number, players, judge, lastPlayer) {
+function seatField(role, number, judge, lastPlayer) {
   const problem = el("p", { id: `problem-${number}`, class: "trouble", "aria-live": "polite" });
   const otherField = el("input", {
     id: `other-${number}`, class: "other", hidden: true, spellcheck: "false", autocomplete: "off",
-    placeholder: "hyperplay2:n=8", "aria-label": `Player of ${role}`,
+    placeholder: "hyperplay2:n=8", list: "players", "aria-label": `Player of ${role}`,
     "aria-describedby": `problem-${number}`, onInput: () => check(CHECK_AFTER_MS),
   });
   let latestCheck = 0;
@@ -228,11 +291,11 @@ function seatField(role, number, players, judge, lastPlayer) {
   }
 
   const choice = el("select", { id: `seat-${number}`, onChange: () => check(0) },
-    el("option", { value: "human" }, "a person (you or somebody else)"),
-    ...[...players].reverse().map(({ name, about }) => el("option", { value: name, title: about }, name)),
-    el("option", { value: "other" }, "another player …"));
-  choice.value = lastPlayer ?? (number === 0 ? "human" : "auto");
-  if (!choice.value) { // it had options
+    el("option", { value: "human" }, number ? "A person" : "You, or another person"),
+    el("option", { value: LEVEL }, "The program"),
+    el("option", { value: "other" }, "More players …"));
+  choice.value = lastPlayer ?? (number === 0 ? "human" : LEVEL);
+  if (!choice.value) {
     choice.value = "other";
     otherField.value = lastPlayer;
     check(0);
@@ -241,8 +304,9 @@ function seatField(role, number, players, judge, lastPlayer) {
     el("label", { for: `seat-${number}` }, name(role, 60)), choice, otherField, problem);
 }
 
-function playerIn(number) {
-  const choice = document.getElementById(`seat-${number}`).value;
+/** `human`, `LEVEL`, or the spec of a player. */
+function choiceIn(number) {
+  const choice = document.getElementById(`seat-${number}`)?.value;
   return choice === "other" ? document.getElementById(`other-${number}`).value : choice;
 }
 
@@ -277,17 +341,28 @@ function description(reply) {
 
 // ---------------------------------------------------------------- matches, records and series
 
+/** Number of matches that are shown at first; lobby.css hides the others. */
+const numRecent = () => (matchMedia("(max-width: 47.9rem), (max-height: 27rem)").matches ? 1 : 2);
 const MAX_SHOWN = 100;
+/** Pictures of matches, by match and status. */
+const pictures = new Map();
 
-function matchList(matches) {
-  if (!matches.length) return [el("p", { class: "quiet" }, "None yet.")];
+function matchList(matches, titles) {
+  if (!matches.length) return [];
   matches.sort((a, b) => b.created_s - a.created_s);
-  const rows = matches.slice(0, MAX_SHOWN).map(matchRow);
+  const seen = whenSeen(lastPicture);
+  const rows = matches.slice(0, MAX_SHOWN).map((match) => matchRow(match, titles.get(match.game) ?? titleOf({ name: match.game }), seen));
   const numHidden = matches.length - rows.length;
   return [el("ul", { class: "matches" }, ...rows), numHidden > 0 ? el("p", {}, `and ${numHidden} older ones`) : null];
 }
 
-function matchRow(match) {
+async function lastPicture({ match, thumb }) {
+  const key = `${match.id} ${match.status}`;
+  if (!pictures.has(key)) pictures.set(key, await ask(`/api/matches/${match.id}/picture`).catch(() => ({})));
+  fill(thumb, small(pictures.get(key)));
+}
+
+function matchRow(match, title, seen) {
   const ownMatch = ownLinks.of(match.id);
   const isOver = match.status === "over";
   const links = [];
@@ -300,14 +375,33 @@ function matchRow(match) {
     const query = !isOver && ownMatch && Object.keys(ownMatch.links ?? {}).length ? `?key=${ownMatch.key}` : "";
     links.push(el("a", { href: `/match/${match.id}${query}` }, isOver ? "Replay" : "Watch"));
   }
-  return el("li", { class: "card match" },
-    el("div", { class: "match-head" },
-      el("b", {}, name(match.game, 60)),
-      el("span", { class: `badge ${match.status}` }, match.error ? "ended early" : match.status)),
-    el("p", { class: "players" }, ...Object.entries(match.players).map(
-      ([role, player]) => el("span", {}, name(role, 40), ": ", name(player, 60)))),
-    isOver && match.goals && !match.error ? el("p", {}, ...scores(match.goals)) : null,
-    el("p", { class: "links" }, ...links, ownMatch && !isOver ? endButton(match.id, ownMatch.key) : null));
+  const when = new Date(match.created_s * 1000);
+  const thumb = el("div", { class: "thumb half-place", "aria-hidden": "true" });
+  const row = el("li", { class: "card match" }, thumb,
+    el("div", { class: "match-words" },
+      el("b", {}, name(title, 60)),
+      el("p", { class: `result ${match.status}` }, ...resultOf(match, Object.keys(ownMatch?.links ?? {}))),
+      el("p", { class: "players" }, ...Object.entries(match.players).map(
+        ([role, player]) => el("span", {}, name(role, 40), ": ", name(player, 60)))),
+      el("p", { class: "links" }, ...links, ownMatch && !isOver ? endButton(match.id, ownMatch.key) : null,
+        el("time", { class: "badge", datetime: when.toISOString() }, when.toLocaleString([], { dateStyle: "short", timeStyle: "short" })))));
+  if (isOver || match.open) seen.watch(row, { match, thumb });
+  return row;
+}
+
+/** How a match ended, as the person sees it who played one of its roles here. */
+function resultOf(match, ownRoles) {
+  if (match.status !== "over") return [match.status];
+  const goals = Object.entries(match.goals ?? {}).filter(([role, goal]) => role !== "random" && goal !== null);
+  if (match.error || !goals.length) return ["ended early"];
+  const best = Math.max(...goals.map(([, goal]) => goal));
+  const winners = goals.filter(([, goal]) => goal === best).map(([role]) => role);
+  const own = ownRoles.length === 1 ? ownRoles[0] : null;
+  const points = el("span", { class: "quiet" }, ...scores(match.goals));
+  if (goals.length === 1) return [own ? "You scored " : [name(goals[0][0], 40), " scored "], el("b", {}, `${best}`)];
+  if (winners.length === goals.length) return ["Drawn ", points];
+  if (own) return [winners.includes(own) ? "You won " : "You lost ", points];
+  return [name(winners.join(", "), 60), " won ", points];
 }
 
 /** Button that ends a match when pressed twice. */

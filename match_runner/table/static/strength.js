@@ -1,12 +1,16 @@
-// Strength of players, in words: from random play to half a minute a move.
+// Levels of programs: from random play to half a minute a move.
 
 const RUNGS = [
-  { words: "it plays at random", seconds: 0.5 },
-  { words: "it thinks for half a second", seconds: 0.5 },
-  { words: "it thinks for two seconds", seconds: 2 },
-  { words: "it thinks for eight seconds", seconds: 8 },
-  { words: "it thinks for half a minute", seconds: 30 },
+  { level: "Beginner", words: "it plays at random", seconds: 0.5 },
+  { level: "Easy", words: "it thinks for half a second", seconds: 0.5 },
+  { level: "Medium", words: "it thinks for two seconds", seconds: 2 },
+  { level: "Hard", words: "it thinks for eight seconds", seconds: 8 },
+  { level: "Strongest", words: "it thinks for half a minute", seconds: 30 },
 ];
+
+/** The levels, with the player that plays on each. */
+export const LEVELS = RUNGS.map((rung, number) => ({ ...rung, player: number ? "auto" : "random" }));
+export const USUAL_LEVEL = 2;
 
 const programs = (players) => Object.entries(players).filter(([, player]) => player !== "human");
 

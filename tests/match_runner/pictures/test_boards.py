@@ -167,16 +167,13 @@ def test_counters_scores_and_turns_are_no_boards() -> None:
         layout(rules), "(step 2)", "(score white 1)", "(score black 2)", "(control white)"
     )
     assert picture["boards"] == []
-    assert picture["tables"] == [
-        {
-            "title": "score",
-            "headers": ["role", "2"],
-            "rows": [["black", "2"], ["white", "1"]],
-            "shares": [1.0, 1.0],
-            "words": [],
-        }
-    ]
-    assert [fact["text"] for fact in picture["facts"]] == ["(control white)", "(step 2)"]
+    numbers = {
+        counter["title"]: [value["text"] for value in counter["values"]]
+        for counter in picture["counters"]
+    }
+    assert numbers == {"white: score": ["1"], "black: score": ["2"], "step": ["2"]}
+    assert picture["tables"] == []
+    assert [fact["text"] for fact in picture["facts"]] == ["(control white)"]
 
 
 def test_fluents_over_the_same_coordinates_share_a_board() -> None:

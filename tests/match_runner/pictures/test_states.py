@@ -36,7 +36,7 @@ GRIDS: dict[str, set[str]] = {
     "kuhn_poker": set(),
     "leduc_poker": set(),
     "mastermind": {"code"},
-    "meier": {"rolled", "claimed"},
+    "meier": set(),
     "monty_hall": {"car", "chosen", "opened"},
     "non_locality": {"world"},
     "number_guessing": {"picked"},
@@ -106,6 +106,8 @@ def side_file_of(game: str) -> Path | None:
 def facts_in(picture: dict[str, Any]) -> list[str]:
     """All facts of a picture, as KIF."""
     texts = [item["title"] for board in picture["boards"] for item in items_of(board)]
+    texts += [card["title"] for hand in picture["cards"] for card in hand["cards"]]
+    texts += [value["title"] for counter in picture["counters"] for value in counter["values"]]
     for table in picture["tables"]:
         texts += [f"({table['title']} {' '.join(row)})" for row in table["rows"]]
     return texts + [fact["text"] for fact in picture["facts"]]

@@ -25,6 +25,9 @@ ARGUMENTS = (
     "WebUIToolbar,TopChromeWebUI",
 )
 
+OWN_RULES = "\\\\own"
+"""In the lobby, what stands in place of a game for one's own rules."""
+
 PATIENCE_MS = 30_000
 """Workers have to start, and the machine may be busy."""
 
@@ -67,6 +70,20 @@ def fits(page: Page) -> bool:
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
     return is_narrow
+
+
+def choose_game(page: Page, game: str) -> None:
+    """Choose a game in the lobby; OWN_RULES stands for one's own."""
+    page.locator(".game-button").and_(page.locator(f'[data-game="{game}"]')).click()
+    if game != OWN_RULES:
+        page.wait_for_selector("#seat-0")
+
+
+def choose_player(page: Page, number: int, player: str) -> None:
+    """Have a player with a name play a role in the lobby."""
+    page.select_option(f"#seat-{number}", "other")
+    page.locator(f"#other-{number}").fill(player)
+    page.wait_for_selector("button.primary:enabled")
 
 
 @contextmanager

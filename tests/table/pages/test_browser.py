@@ -14,7 +14,14 @@ import pytest
 from match_runner.table.server import open_link
 from tests.support.qualities import IN_WORDS
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table, seats_of
-from tests.table.pages.browsers import fits, why_no_browser, window
+from tests.table.pages.browsers import (
+    OWN_RULES,
+    choose_game,
+    choose_player,
+    fits,
+    why_no_browser,
+    window,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -41,8 +48,8 @@ def until_over(page: Page) -> bool:
 
 def test_a_person_plays_a_whole_match_with_the_mouse(page: Page, table: LiveTable) -> None:
     page.goto(table.url)
-    page.select_option("#game", "tic_tac_toe")
-    page.select_option("#seat-1", "random")
+    choose_game(page, "tic_tac_toe")
+    page.check("input[name=level][value='0']")
     page.click("button.primary")
     page.wait_for_url(re.compile("/seat/"))
     moves = 0
@@ -64,11 +71,12 @@ def test_a_person_plays_a_whole_match_with_the_mouse(page: Page, table: LiveTabl
 def test_a_person_plays_a_whole_match_with_the_keyboard(page: Page, table: LiveTable) -> None:
     page.goto(table.url)
     page.wait_for_selector("#seat-0")
-    focus(page, "#game")
+    focus(page, ".game-button")
     for _ in range(50):
-        if page.locator("#game").input_value() == "monty_hall":
+        if page.evaluate("document.activeElement.dataset.game") == "monty_hall":
             break
-        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
     page.wait_for_selector("label:has-text('candidate')")
     focus(page, "button.primary")
     page.keyboard.press("Enter")
@@ -188,7 +196,7 @@ def test_a_rulesheet_with_a_mistake_is_typed_mended_and_played(
     page: Page, table: LiveTable
 ) -> None:
     page.goto(table.url)
-    page.select_option("#game", label="Your own rules …")
+    choose_game(page, OWN_RULES)
     rules = "(role solo) (init here) (<= terminal (true there))\n(<= (legal solo go) (ture here))"
     page.locator("#rules").fill(rules)
     page.wait_for_selector(".diagnostics li pre")
@@ -288,7 +296,7 @@ def every_kind(table: LiveTable) -> Iterator[list[tuple[str, str]]]:
     (link,) = started["links"].values()
     table.over(match)
     yield [
-        ("/", "#seat-0"),
+        ("/", ".game .picture"),
         (link, "button.playable"),
         (f"/match/{match}#turn=3", "output:has-text('turn 3')"),
     ]
@@ -389,7 +397,7 @@ def test_a_link_on_a_page_of_another_site_leads_to_the_seat(
 
 def test_a_bad_player_is_found_before_anything_begins(page: Page, table: LiveTable) -> None:
     page.goto(table.url)
-    page.select_option("#game", "tic_tac_toe")
+    choose_game(page, "tic_tac_toe")
     page.wait_for_selector("label:has-text('xplayer')")
     page.select_option("#seat-0", "other")
     assert page.locator("button.primary").is_disabled()
@@ -407,7 +415,7 @@ def test_a_bad_player_is_found_before_anything_begins(page: Page, table: LiveTab
     assert page.locator("#problem-0").inner_text() == ""
     page.locator("#other-0").fill("hyperplay2:n=x")
     page.wait_for_selector("#problem-0:has-text('whole number')")
-    page.select_option("#seat-0", "random")
+    page.select_option("#seat-0", "human")
     page.wait_for_selector("button.primary:enabled")
 
 
@@ -415,13 +423,13 @@ def test_matches_that_begin_are_counted_and_pasted_rules_are_named(
     page: Page, table: LiveTable
 ) -> None:
     page.goto(table.url)
-    page.select_option("#game", label="Your own rules …")
+    choose_game(page, OWN_RULES)
     page.locator("#rules-name").fill("A game of mine")
     page.locator("#rules").fill(
         "(role solo) (legal solo go) (init x) (goal solo 5) (<= terminal (true x))"
     )
     page.wait_for_selector("label:has-text('solo')")
-    page.select_option("#seat-0", "random")
+    choose_player(page, 0, "random")
     page.click("summary:has-text('Clocks')")
     page.locator("#number").fill("3")
     page.click("button.primary")

@@ -14,7 +14,7 @@ from ggp.gdl.games import find_game, list_games
 from ggp.gdl.program import RANDOM
 from ggp.machine.games import read_program
 from tests.table.live import LiveTable
-from tests.table.pages.browsers import why_no_browser, window
+from tests.table.pages.browsers import choose_game, choose_player, why_no_browser, window
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, FloatRect, Locator, Page, Route
@@ -342,8 +342,8 @@ def test_the_end_page_shows_the_truth_beside_ones_knowledge_and_offers_a_rematch
         knew, truth = (
             page.locator(f".half[aria-label='{name}']") for name in ("What you knew", "The truth")
         )
-        page.wait_for_selector(".half[aria-label='The truth'] .fact:has-text('player2 holds')")
-        assert "player2 holds" not in knew.inner_text()
+        page.wait_for_selector(".half[aria-label='The truth'] .hand:has-text('player2 holds')")
+        knew.locator(".hand:has-text('player2 holds') .face-down").wait_for()
         page.click("button[aria-label='Previous turn']")
         page.wait_for_function(
             "document.querySelector('.controls output').innerText.startsWith('turn 2')"
@@ -370,18 +370,19 @@ def test_the_end_page_shows_the_truth_beside_ones_knowledge_and_offers_a_rematch
 @pytest.mark.verify
 def test_settings_are_remembered_for_the_next_match(page: Page, table: LiveTable) -> None:
     page.goto(table.url)
-    page.select_option("#game", "tic_tac_toe")
+    choose_game(page, "tic_tac_toe")
     page.wait_for_selector("label:has-text('oplayer')")
-    page.select_option("#seat-0", "random")
-    page.select_option("#seat-1", "random")
+    choose_player(page, 0, "random")
+    choose_player(page, 1, "random")
     page.click("summary:has-text('Clocks')")
     page.locator("#play-clock").fill("1.5")
     page.click("button.primary")
     page.wait_for_url(re.compile("/match/"))
     page.goto(table.url)
     page.wait_for_selector("label:has-text('oplayer')")
-    assert page.locator("#game").input_value() == "tic_tac_toe"
-    assert page.locator("#seat-1").input_value() == "random"
+    chosen = page.locator(".game-button[aria-pressed='true']")
+    assert chosen.get_attribute("data-game") == "tic_tac_toe"
+    assert page.locator("#other-1").input_value() == "random"
     assert page.locator("#play-clock").input_value() == "1.5"
 
 
