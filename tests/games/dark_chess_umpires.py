@@ -13,8 +13,9 @@ are read off these. Where the umpires are known to differ from the rules of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 from tests.games.umpires import Seen, words
 
@@ -59,6 +60,9 @@ class FogUmpire:
     def __init__(self, size: int) -> None:
         self.size = size
         self._set(START[size])
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return copy(self)  # moves replace what it has, and change nothing of it
 
     def _set(self, fen: str) -> None:
         self.fen = fen
