@@ -64,7 +64,7 @@ LAY_OUT = """() => {
 """Puts boards and values of a mind beside each other, with less around them."""
 
 SEATS = {
-    "kriegspiel_5x5": ("black", 1, ""),
+    "dark_chess": ("white", 5, ""),
     "battleships_in_fog": ("admiral", 0, "button:has-text('Show possibilities')"),
     "breakthrough": ("white", 1, "[data-cell='cell:3,2']"),
     "krieg_tic_tac_toe": ("xplayer", 2, ""),

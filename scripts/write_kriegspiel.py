@@ -1,11 +1,11 @@
-"""Writes the rulesheets of kriegspiel, on the whole board and on a small one.
+"""Writes the rulesheets of kriegspiel and dark chess, on the whole board and on small ones.
 
-The rules are the same on every board and stand in `kriegspiel.gdl.in`, as GDL. What is said of
-only one kind of board is between `;; if whole` or `;; if small` and `;; end` there. This script
-adds the tables that a board needs: its files and ranks, its longer diagonals, the armies, and the
-numbers up to the limits.
+The rules of a game are the same on every board and stand in its template, `kriegspiel.gdl.in` or
+`dark_chess.gdl.in`, as GDL. What is said of only one kind of board is between `;; if whole` or
+`;; if small` and `;; end` there. This script adds the tables that a board needs: its files and
+ranks, its longer diagonals, the armies, and the numbers up to the limits.
 
-    python scripts/write_kriegspiel.py            write games/kriegspiel.gdl and ..._5x5.gdl
+    python scripts/write_kriegspiel.py            write the four rulesheets in games/
     python scripts/write_kriegspiel.py --check    only say which of them it would change
 """
 
@@ -20,10 +20,8 @@ from pathlib import Path
 from string import Template
 
 HERE = Path(__file__).resolve().parent
-TEMPLATE = HERE / "kriegspiel.gdl.in"
 GAMES = HERE.parent / "games"
 PLIES = 160
-QUIET = 50
 WIDTH = 90
 FOUR_DIAGONALS = 76
 """The width of four facts about diagonals."""
@@ -36,15 +34,21 @@ class Board:
     Attributes:
         name: of the rulesheet.
         title: its first line.
-        army: the pieces of both players on their first rank, from the a-file on; the pawns stand
-            before them.
+        template: the name of the rules, without `.gdl.in`.
+        army: the pieces of both players on their first rank, from the a-file on, `-` where there is
+            none; the pawns stand before them.
         whole: whether pawns jump and are captured in passing, and kings castle.
+        quiet: plies in a row without a capture or a move of a pawn that draw.
+        numbers: up to which the rules count.
     """
 
     name: str
     title: str
+    template: str
     army: tuple[str, ...]
     whole: bool
+    quiet: int = 50
+    numbers: int = PLIES
 
     @property
     def size(self) -> int:
@@ -59,18 +63,28 @@ class Board:
         return range(1, self.size + 1)
 
 
+CHESS = ("rook", "knight", "bishop", "queen", "king", "bishop", "knight", "rook")
+GARDNER = ("rook", "knight", "bishop", "queen", "king")
+FOUR = ("rook", "-", "king", "rook")
+
 BOARDS = (
-    Board(
-        "kriegspiel",
-        "Kriegspiel",
-        ("rook", "knight", "bishop", "queen", "king", "bishop", "knight", "rook"),
-        whole=True,
-    ),
+    Board("kriegspiel", "Kriegspiel", "kriegspiel", CHESS, whole=True),
     Board(
         "kriegspiel_5x5",
         "Kriegspiel on a board of five by five",
-        ("rook", "knight", "bishop", "queen", "king"),
+        "kriegspiel",
+        GARDNER,
         whole=False,
+    ),
+    Board("dark_chess", "Dark chess", "dark_chess", CHESS, whole=True, quiet=100, numbers=100),
+    Board(
+        "dark_chess_4x4",
+        "Dark chess on a board of four by four",
+        "dark_chess",
+        FOUR,
+        whole=False,
+        quiet=100,
+        numbers=100,
     ),
 )
 
@@ -78,11 +92,12 @@ BOARDS = (
 def rulesheet(board: Board) -> str:
     """The text of the rulesheet of a board."""
     kind = "whole" if board.whole else "small"
-    text = "\n".join(_kept(TEMPLATE.read_text(encoding="utf-8").splitlines(), kind)) + "\n"
+    template = HERE / f"{board.template}.gdl.in"
+    text = "\n".join(_kept(template.read_text(encoding="utf-8").splitlines(), kind)) + "\n"
     return Template(text).substitute(
         title=board.title,
         plies=PLIES,
-        quiet=QUIET,
+        quiet=board.quiet,
         size=board.size,
         board=_board(board),
         long=_facts(_long_diagonals(board), FOUR_DIAGONALS),
@@ -115,7 +130,7 @@ def _facts(facts: Iterable[str], width: int = WIDTH) -> str:
 
 
 def _board(board: Board) -> str:
-    numbers = range(PLIES + 1)
+    numbers = range(board.numbers + 1)
     return "\n".join(
         [
             _facts(f"(file {x})" for x in board.files),
@@ -145,40 +160,18 @@ def _army(board: Board) -> str:
     lines = []
     for colour, first, second in (("white", 1, 2), ("black", last, last - 1)):
         pieces = zip(board.files, board.army, strict=True)
-        lines.append(_facts(f"(init (cell {x} {first} {colour} {k}))" for x, k in pieces))
+        lines.append(
+            _facts(f"(init (cell {x} {first} {colour} {k}))" for x, k in pieces if k != "-")
+        )
         lines.append(_facts(f"(init (cell {x} {second} {colour} pawn))" for x in board.files))
-    return "\n".join([*lines, "", *_extras(last)] if board.whole else lines)
-
-
-def _extras(last: int) -> list[str]:
-    """Where pawns jump and capture in passing, and where kings and rooks castle."""
-    lines = [
-        "; jump C Y W V: pawns may jump from rank Y over W to V; fifth_rank C Y: where they may",
-        "; capture in passing",
-        f"(jump white 2 3 4) (jump black {last - 1} {last - 2} {last - 3})",
-        f"(fifth_rank white 5) (fifth_rank black {last - 4})",
-        "",
-        "; castling C S: from where to where the king goes; rook_goes C S: and the rook;",
-        "; between C S: these squares must be empty",
-    ]
-    for colour, y in (("white", 1), ("black", last)):
-        for side, king, rook, between in (
-            ("short", "g", ("h", "f"), "fg"),
-            ("long", "c", ("a", "d"), "bcd"),
-        ):
-            facts = [
-                f"(castling {colour} {side} e {y} {king} {y})",
-                f"(rook_goes {colour} {side} {rook[0]} {y} {rook[1]} {y})",
-                f"(init (may_castle {colour} {side}))",
-                *(f"(between {colour} {side} {x} {y})" for x in between),
-            ]
-            lines.append(_facts(facts))
-    return lines
+    return "\n".join(lines)
 
 
 def main() -> int:
     """Write the rulesheets, or with `--check` only compare; 1 if any differs."""
-    parser = argparse.ArgumentParser(description="Write the rulesheets of kriegspiel.")
+    parser = argparse.ArgumentParser(
+        description="Write the rulesheets of kriegspiel and dark chess."
+    )
     parser.add_argument("--check", action="store_true", help="only say which would change")
     check = parser.parse_args().check
     changed = []

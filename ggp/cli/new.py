@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from ggp.cli.arguments import FilePath
 from ggp.console import example, verbose_option
 from ggp.errors import ConfigError
+from ggp.gdl.random_rules import RandomRules
 from ggp.gdl.source import printable
 from ggp.run.whole_files import write_new
 
@@ -77,22 +79,64 @@ SKELETON = """\
 
 @click.command(epilog=example("ggp new my_game.gdl"))
 @click.argument("file", type=FilePath())
+@click.option("--random", "is_random", is_flag=True, help="Write a random game instead.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random game."
+)
+@click.option(
+    "--roles", type=click.IntRange(2, 4), default=2, show_default=True, help="Its players."
+)
+@click.option(
+    "--turns", type=click.IntRange(1, 12), default=4, show_default=True, help="Its joint moves."
+)
+@click.option(
+    "--hidden",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="How likely a player is not told where a joint move leads.",
+)
+@click.option(
+    "--chance",
+    type=click.FloatRange(0, 1),
+    default=0.3,
+    show_default=True,
+    help="How likely chance moves in a turn.",
+)
 @verbose_option
-def new(file: Path) -> None:
+def new(
+    file: Path, is_random: bool, seed: int, roles: int, turns: int, hidden: float, chance: float
+) -> None:
     """Write a small commented game to FILE to start your own from.
 
     The game has chance, hidden information and two players, and is playable as it is. An existing
-    file is not overwritten.
+    file is not overwritten. With --random it is a random game with hidden information, in which the
+    scores of all players together are 100: the same game for the same seed and settings.
     """
     if file.suffix not in _SUFFIXES:
         raise ConfigError(f"{file} must end in {' or '.join(_SUFFIXES)}, as rulesheets do")
+    _refuse_settings_without_random(is_random)
     title = printable(file.stem.replace("_", " ").strip().capitalize()) or "A new game"
-    write_new(file, SKELETON.format(title=title))
+    text = (
+        RandomRules(seed, roles, turns, hidden, chance).text()
+        if is_random
+        else SKELETON.format(title=title)
+    )
+    write_new(file, text)
     name = printable(str(file))
+    player = "player1" if is_random else "guesser"
     click.echo(f"{name} is a playable game. Try next:")
     for command in (
         f"ggp validate {name} --strict --play 100",
         f"ggp trace --watch {name}",
-        f"match-runner play {name} --player guesser=human",
+        f"match-runner play {name} --player {player}=human",
     ):
         click.echo(f"  {command}")
+
+
+def _refuse_settings_without_random(is_random: bool) -> None:
+    context = click.get_current_context()
+    for name in ("seed", "roles", "turns", "hidden", "chance"):
+        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if is_given and not is_random:
+            raise ConfigError(f"--{name} is about random games: add --random")

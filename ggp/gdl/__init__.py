@@ -7,6 +7,7 @@ cannot be intended), reduces them to plain literals, binds every variable (`safe
 that would make a game unplayable, and returns a `Program`, which every backend compiles. `analysis`
 derives properties of a game from its rules, `elsewhere` finds rules that other engines read
 differently. `games` finds rulesheets by name; `nearest` suggests a name for a misspelled one.
+`random_rules` writes random rulesheets.
 """
 
 from typing import TYPE_CHECKING

@@ -11,7 +11,7 @@ from ggp.errors import ConfigError
 from ggp.gdl.nearest import MAX_NAMES, unknown
 from ggp.gdl.source import Rulesheet
 
-LONG_GAMES = frozenset({"kriegspiel", "kriegspiel_5x5"})
+LONG_GAMES = frozenset({"dark_chess", "kriegspiel", "kriegspiel_5x5"})
 """Games whose matches have hundreds of joint moves: too long for code that loops over all games."""
 
 _SUFFIXES = (".gdl", ".kif")

@@ -143,7 +143,8 @@ UNKNOWN = {
     **{"text": "unknown", "symbol": "?", "owner": None},
     **{"mark": 0, "share": 1.0, "title": "not known"},
 }
-"""The item of a cell whose contents a role does not know completely."""
+"""The item of a cell whose contents a role does not know completely; `last` is an item that it once
+saw there, if any."""
 
 
 def board_taker(rules: Rules) -> Taker:

@@ -21,6 +21,7 @@ from match_runner.pictures.grids import recognise
 from match_runner.pictures.kinds import (
     KINDS,
     MAX_FACTS,
+    UNKNOWN,
     DrawnFact,
     Json,
     Picture,
@@ -136,12 +137,20 @@ class Artist:
         """Picture of terms with their probabilities."""
         return self.layout.heat({term_of(text): share for text, share in shares.items()})
 
-    def certain(self, shares: Mapping[str, float]) -> Any:
-        """Picture of the certain terms, with `UNKNOWN` in cells that may have other items."""
+    def certain(self, shares: Mapping[str, float], before: Json | None = None) -> Any:
+        """Picture of the certain terms, with `UNKNOWN` in cells that may have other items.
+
+        Args:
+            shares: the probabilities of all terms that may hold.
+            before: the same role's picture before, from which unknown cells keep what was last
+                seen there and may still be there.
+        """
         picture = self.heat(shares)
         for name, kind in KINDS.items():
             sure = map(kind.certain, picture[name])
             picture[name] = [part for part in sure if part is not None]
+        if before:
+            _recall(picture, before, shares)
         return picture
 
     def cells(self, move: str, role: str) -> list[str]:
@@ -204,6 +213,17 @@ class Artist:
         picture = self.picture(percepts)
         has_view = any(kind.is_view(part) for name, kind in KINDS.items() for part in picture[name])
         return picture if has_view else None
+
+
+def _recall(picture: Json, before: Json, shares: Mapping[str, float]) -> None:
+    """Give unknown items the item that was seen in their cell before, if it may still be there."""
+    seen = {cell["id"]: cell["items"] for board in before["boards"] for cell in board["cells"]}
+    for board in picture["boards"]:
+        for cell in board["cells"]:
+            items = [item.get("last", item) for item in seen.get(cell["id"], ())]
+            still = next((item for item in items if item["title"] in shares), None)
+            if still and cell["items"] and cell["items"][-1]["title"] == UNKNOWN["title"]:
+                cell["items"][-1]["last"] = still
 
 
 def _new_in_columns(old: Json, new: Json, named: Sequence[str]) -> list[str]:

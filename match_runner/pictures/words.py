@@ -62,11 +62,12 @@ class GameWords:
         return _short(words)
 
     def percept(self, percept: Term) -> str:
-        """A percept of a role."""
+        """A percept of a role; empty for one that the board shows."""
         if isinstance(percept, Compound) and percept.name == PLAIN and len(percept.args) == 2:
             role = str(percept.args[0])
             return _short(f"{plain(role)}: {self.move(percept.args[1], role)}")
-        return self._find("percepts", percept) or in_order(percept)
+        text = self._find("percepts", percept)
+        return in_order(percept) if text is None else text
 
     def fluent(self, fluent: Term) -> str | None:
         """A fluent that holds; empty for bookkeeping, None if the game has no words for it."""

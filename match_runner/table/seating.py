@@ -268,7 +268,7 @@ class _Reporter:
             )
         facts = knowledge.facts()
         about = {"states": facts.states, "exact": facts.exact}
-        state = self._artist.certain(facts.shares)
+        state = self._artist.certain(facts.shares, self._last_seen.get(role))
         state["facts"] += map(fact, facts.lines())
         self._may[role] = self._artist.heat(facts.likely)
         if turn is not None:

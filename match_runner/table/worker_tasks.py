@@ -320,9 +320,9 @@ def _draw_known(
                     turn.move, turn.percepts, turn.submitted, in_time=turn.in_time, most_s=most_s
                 )
             facts = knowledge.facts()
-        frame["state"] = artist.certain(facts.shares)
+        last_state = frames[index - 1]["state"] if index else None
+        frame["state"] = artist.certain(facts.shares, last_state)
         frame["known"] = {"states": facts.states, "exact": facts.exact}
-        if index:
-            last_state = frames[index - 1]["state"]
+        if last_state:
             frame["marks"] = artist.marks(frame["moves"], last_state, frame["state"])
     return {match.role: goal}

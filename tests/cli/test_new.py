@@ -40,6 +40,27 @@ def test_new_game_describes_itself(game: str) -> None:
     assert set(description["sections"]) == {"Moves", "Percepts", "Scores"}
 
 
+def test_a_random_game_is_in_order_and_plays(tmp_path: Path) -> None:
+    path, settings = str(tmp_path / "random.gdl"), ("--roles", "3", "--turns", "5", "--hidden", "1")
+    assert run("new", path, "--random", "--seed", "7", *settings).exit_code == 0
+    (report,) = json_of("validate", path, "--strict", "--play", "60")
+    assert (report["ok"], report["diagnostics"]) == (True, [])
+    play = report["play"]
+    assert play["troubles"] == []
+    assert (play["matches"], play["ended"], play["longest"]) == (60, 60, 5)
+    means = [row["mean"] for row in play["roles"].values()]
+    assert len(means) == 3
+    assert sum(means) == pytest.approx(100)
+    assert set(json_of("games", path)["sections"]) == {"Moves", "Percepts", "Scores"}
+
+
+def test_settings_of_random_games_need_random(tmp_path: Path) -> None:
+    path = tmp_path / "game.gdl"
+    message = error_line("new", str(path), "--turns", "5")
+    assert "--turns is about random games: add --random" in message
+    assert not path.exists()
+
+
 def test_new_game_never_overwrites(game: str, tmp_path: Path) -> None:
     Path(game).write_text("mine")
     assert "already exists; give the name of a new file" in error_line("new", game)

@@ -1,7 +1,8 @@
-"""Random games of kriegspiel beside an umpire: python -m tests.games.kriegspiel_games --games 50
+"""Random games of chess without sight: python -m tests.games.kriegspiel_games --games 50
 
-Every try is compared: what each player may try, what is refused, which captures and checks are
-announced, where the pieces then are, and how the game ends. Stops at the first disagreement.
+They are played beside an umpire, and every try is compared: what each player may try, what is
+refused or announced, where the pieces then are, and how the game ends. Stops at the first
+disagreement.
 """
 
 from __future__ import annotations
@@ -37,17 +38,19 @@ UMPIRES: dict[str, Callable[[], BoardUmpire]] = {
 }
 
 
-def compare(game: str, num_games: int, seed: int) -> Counter[str]:
+def compare(
+    game: str, make_umpire: Callable[[], BoardUmpire], num_games: int, seed: int
+) -> Counter[str]:
     """Play games side by side in which machine and umpire must agree.
 
-    In every other game moves that capture, promote, castle or give check are preferred.
+    In every other game moves that tempt the umpire are preferred, such as promotions.
 
     Returns:
         How often each percept, each score and each kind of move occurred, and `tries`.
     """
     machine = machine_of_game(game, "propnet")
     rng = random.Random(seed)
-    umpires = [UMPIRES[game]() for _ in range(num_games)]
+    umpires = [make_umpire() for _ in range(num_games)]
     eager = [number % 2 == 1 for number in range(num_games)]
     states = machine.initial(num_games)
     counts: Counter[str] = Counter()
@@ -97,7 +100,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     started = time.process_time()
-    counts = compare(options.game, options.games, options.seed)
+    counts = compare(options.game, UMPIRES[options.game], options.games, options.seed)
     merged: Counter[str] = Counter()
     for name, count in counts.items():
         merged["captured" if name.startswith("(captured") else name] += count

@@ -38,6 +38,8 @@ LONGEST = {
     "battleships_in_fog": 22,
     "connect_four": 48,
     "cooperative_spies": 3,
+    "dark_chess": 1000,
+    "dark_chess_4x4": 300,
     "dark_hex": 17,
     "exploding_bomb": 3,
     "krieg_tic_tac_toe": 17,
@@ -57,9 +59,9 @@ LONGEST = {
     "strategy_fusion": 4,
     "tic_tac_toe": 9,
 }
-"""Joint moves of the longest match where that can be said, and in kriegspiel more than any is
-likely to have; the others are bounded too: every move that is refused is so once in a turn, and
-the turns are counted or lead forward."""
+"""Joint moves of the longest match where that can be said, and in kriegspiel and dark chess more
+than any is likely to have; the others are bounded too: every move that is refused is so once in a
+turn, and the turns are counted or lead forward."""
 
 MEANS: dict[str, dict[str, float]] = {
     "banker_and_thief": {"banker": 25, "thief": 25},
@@ -69,6 +71,8 @@ MEANS: dict[str, dict[str, float]] = {
     "breakthrough": {"white": 51, "black": 49},
     "connect_four": {"first": 56, "second": 44},
     "cooperative_spies": {"spy1": 50, "spy2": 50},
+    "dark_chess": {"white": 50, "black": 50},
+    "dark_chess_4x4": {"white": 54.3, "black": 45.7},
     "dark_hex": {"red": 67, "blue": 33},
     "kriegspiel": {"white": 50, "black": 50},
     "kriegspiel_5x5": {"white": 50, "black": 50},
@@ -90,6 +94,8 @@ SHARED_OUT = {
     "blind_breakthrough",
     "breakthrough",
     "connect_four",
+    "dark_chess",
+    "dark_chess_4x4",
     "dark_hex",
     "krieg_tic_tac_toe",
     "kriegspiel",

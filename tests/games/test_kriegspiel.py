@@ -15,9 +15,11 @@ from ggp.gdl import find_game, parse
 from ggp.machine import Machine, States
 from tests.games.chess_positions import POSITIONS, STALEMATE
 from tests.games.chess_umpires import ChessUmpire, text_of
-from tests.games.kriegspiel_games import compare
+from tests.games.kriegspiel_games import UMPIRES, compare
 from tests.support.games import REPOSITORY, machine_of_game
 from tests.support.matches import Match
+
+SHEETS = ["kriegspiel", "kriegspiel_5x5", "dark_chess", "dark_chess_4x4"]
 
 
 def moves_of(text: str) -> Iterator[str]:
@@ -222,7 +224,7 @@ def test_on_the_small_board_pawns_do_not_jump() -> None:
 
 @pytest.mark.parametrize(("game", "num_games"), [("kriegspiel", 6), ("kriegspiel_5x5", 10)])
 def test_random_games_agree_with_the_umpire(game: str, num_games: int) -> None:
-    counts = compare(game, num_games, seed=3)
+    counts = compare(game, UMPIRES[game], num_games, seed=3)
     assert counts["refused"] > 100
     assert sum(n for percept, n in counts.items() if percept.startswith("(captured")) > 50
     checks = {"file", "rank", "long_diagonal", "short_diagonal", "knight"}
@@ -273,12 +275,12 @@ class TestRulesheets:
     def test_sheets_are_those_that_the_generator_writes(self) -> None:
         script = self.script()
         boards, rulesheet = script["BOARDS"], script["rulesheet"]
-        assert [board.name for board in boards] == ["kriegspiel", "kriegspiel_5x5"]  # type: ignore[attr-defined]
+        assert [board.name for board in boards] == SHEETS  # type: ignore[attr-defined]
         for board in boards:  # type: ignore[attr-defined]
             text = Path(find_game(board.name)).read_text(encoding="utf-8")
             assert text == rulesheet(board)  # type: ignore[operator]
 
-    @pytest.mark.parametrize("game", ["kriegspiel", "kriegspiel_5x5"])
+    @pytest.mark.parametrize("game", SHEETS)
     def test_rulesheets_are_lower_case_and_free_of_template_marks(self, game: str) -> None:
         text = Path(find_game(game)).read_text(encoding="utf-8")
         rules = re.sub(";.*", "", text)

@@ -23,6 +23,8 @@ PATHS: dict[str, tuple[int, list[int]]] = {
     "breakthrough": (2, [16, 256, 4308, 71478]),
     "connect_four": (2, [8, 64, 512, 4096, 32768]),
     "cooperative_spies": (3, [2, 4, 8]),
+    "dark_chess": (1, [20, 400, 8902]),
+    "dark_chess_4x4": (3, [8, 63, 680, 6303]),
     "dark_hex": (3, [9, 81, 648, 5112, 36288]),
     "exploding_bomb": (3, [2, 4, 8]),
     "krieg_tic_tac_toe": (2, [9, 81, 648, 5112, 36288]),

@@ -25,6 +25,8 @@ LIKE_OTHERS = {
     "battleships_in_fog",
     "blind_breakthrough",
     "connect_four",
+    "dark_chess",
+    "dark_chess_4x4",
     "dark_hex",
     "kriegspiel",
     "kriegspiel_5x5",

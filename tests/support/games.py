@@ -59,6 +59,7 @@ GAMBIT_GAMES = tuple(
 """Files of Gambit's: one in which roles wait for each other, and both forms of `.nfg`."""
 
 LARGE_GAMES = LONG_GAMES | {
+    "dark_chess_4x4",
     "battleships_in_fog",
     "blind_breakthrough",
     "breakthrough",

@@ -174,6 +174,7 @@ function drawCell(board, cell, isLine, { onCell, playable, targets, selected, ma
   if (!isLine) element.append(...coordinates(board, cell));
   if (marked.has(cell.id)) element.classList.add("marked");
   element.title = cell.items.map((item) => item.title + percent(item.share)).join("\n") || place;
+  if (present.some((item) => item.symbol === "?")) element.classList.add("fog");
   if (isLine) element.append(make("span", "cell-name", board.columns[cell.column]));
   element.append(drawItems(present, owners));
   const likeliest = present.find((item) => item.share < CERTAIN);
@@ -186,7 +187,8 @@ function drawCell(board, cell, isLine, { onCell, playable, targets, selected, ma
 }
 
 function inWords(items) {
-  return items.map((item) => item.text + percent(item.share)).join(", ") || "empty";
+  const inWord = (item) => item.last ? `${item.text}, last seen: ${item.last.text}` : item.text + percent(item.share);
+  return items.map(inWord).join(", ") || "empty";
 }
 
 /** A probability in percent; empty if it is certain. */
@@ -218,6 +220,11 @@ function drawItem(item, owners) {
   const white = isIn(item.symbol, WHITE_PIECES);
   // Both sides have the filled shape, in their colour: in dark mode outlines would look like the other side.
   const shape = white ? BLACK_PIECES[WHITE_PIECES.indexOf(item.symbol)] : item.symbol;
+  if (shape === "?" && item.last) {
+    const last = drawItem(item.last, owners);
+    last.classList.add("last-seen");
+    return last;
+  }
   if (shape === "?") return make("span", "item unknown", "?");
   const isGlyph = /^[^\p{L}\p{N}]$/u.test(shape);
   const span = make("span", isGlyph ? "item glyph" : "item word", shape + (isGlyph ? AS_TEXT : ""));

@@ -217,5 +217,5 @@ export function knownText(reply, who) {
   const states = counted(reply.states, reply.exact ? "state" : "sampled state");
   if (!reply.states) return `No picture: no state was found that fits what ${who} saw.`;
   if (reply.states === 1 && reply.exact) return `This is the only state that fits what ${who} saw.`;
-  return `${states} ${reply.states === 1 ? "fits" : "fit"} what ${who} saw. The picture shows what they have in common, and ? where they differ.`;
+  return `${states} ${reply.states === 1 ? "fits" : "fit"} what ${who} saw. The picture shows what they have in common, and fog where they differ.`;
 }

@@ -7,18 +7,18 @@ import { ask, counted, el, fill, follow, knownText, name, say, show, stay } from
 import { aboutGame, drawState, progress } from "./panels.js";
 import { ending } from "./seat_end.js";
 import { set, setting } from "./settings.js";
-import { inWords, isWaiting, learn, move as moveWords, percept, wordsAndKif } from "./words.js";
+import { inWords, isSaid, isWaiting, learn, move as moveWords, percept, wordsAndKif } from "./words.js";
 
 /** Time after which the seat is reloaded if the server refused a forced move. */
 const AGAIN_MS = 1_000;
 /** Most turns in the umpire's words where no board shows what is known. */
 const MAX_SEEN = 3;
 
-/** Whether a percept only repeats a move that is shown. */
-const isMove = (percept) => /^\(did /.test(percept);
+/** Whether a percept says more than moves and board show. */
+const isNews = (percept) => isSaid(percept) && !/^\(did /.test(percept);
 
-/** Whether a turn has percepts besides moves that are shown. */
-const hasNews = (turn) => !turn.percepts.every(isMove);
+/** Whether a turn has such percepts. */
+const hasNews = (turn) => turn.percepts.some(isNews);
 
 export async function seat(id) {
   const path = `/api/seats/${id}`;
@@ -109,7 +109,7 @@ export async function seat(id) {
   function lastSeen() {
     const events = newTurns().flatMap((turn) => [
       ...Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== snapshot.role && !isWaiting(move)),
-      ...turn.percepts.filter((kif) => !isMove(kif)),
+      ...turn.percepts.filter(isNews),
     ]);
     return events.filter((event, number) => event !== events[number - 1]).flatMap((event, number) => [
       number ? " " : null,
@@ -176,7 +176,7 @@ export async function seat(id) {
     const otherMoves = Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== snapshot.role && !isWaiting(move));
     const ownMove = isWaiting(turn.move) ? ["you wait"] : ["you: ", moveWords(turn.move)];
     const moves = otherMoves.map(([role, move]) => [name(role, 40), ": ", moveWords(move)]);
-    const news = turn.percepts.filter((kif) => !isMove(kif));
+    const news = turn.percepts.filter(isNews);
     const lines = isWaiting(turn.move) && moves.length ? moves : [ownMove, ...moves];
     return el("li", { value: `${turn.turn}` },
       ...lines.map((move) => el("span", {}, ...move)),
@@ -293,7 +293,7 @@ export async function seat(id) {
       newQuestion();
       draw();
       if (possibilities) showPossibilities(true);
-      if (frame.turn) say(`Turn ${frame.turn}: you saw ${frame.percepts.map((kif) => inWords("percepts", kif)).join(" ") || "nothing"}`);
+      if (frame.turn) say(`Turn ${frame.turn}: you saw ${frame.percepts.filter(isSaid).map((kif) => inWords("percepts", kif)).join(" ") || "nothing"}`);
     },
     ask: (question) => {
       snapshot.ask = question;

@@ -26,10 +26,13 @@ export const fluent = (kif) => wordsAndKif(inWords("fluents", kif), kif);
 /** Whether a move means that its role waits. */
 export const isWaiting = (kif) => ["noop", "no_op", "wait"].includes(kif) && inWords("moves", kif) === "wait";
 
+/** Whether a percept has words: those that the board shows may have none. */
+export const isSaid = (kif) => inWords("percepts", kif) !== "";
+
 /** The percepts of a turn as elements, without a list if they only repeat its moves. */
 export function saw(percepts, moves) {
   const moveKifs = new Set(Object.entries(moves).map(([role, kif]) => `(did ${role} ${kif})`));
   if (!percepts.length) return ["saw nothing"];
   if (percepts.every((kif) => moveKifs.has(kif))) return ["saw every move"];
-  return ["saw ", ...percepts.flatMap((kif, number) => [number ? " · " : null, percept(kif)])];
+  return ["saw ", ...percepts.filter(isSaid).flatMap((kif, number) => [number ? " · " : null, percept(kif)])];
 }

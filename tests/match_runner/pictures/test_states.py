@@ -27,6 +27,8 @@ GRIDS: dict[str, set[str]] = {
     "breakthrough": {"cell"},
     "connect_four": {"disc"},
     "cooperative_spies": set(),
+    "dark_chess": {"cell"},
+    "dark_chess_4x4": {"cell"},
     "dark_hex": {"cell"},
     "exploding_bomb": set(),
     "krieg_tic_tac_toe": {"marked"},

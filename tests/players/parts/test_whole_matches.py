@@ -1,12 +1,13 @@
 """Whole matches of the kinds in which particles are hard to find: no turn is without a sound one.
 
 Soundness is checked without the package: by the ships that fit the percepts, counted one by one; by
-the remaining cards; and by umpires of kriegspiel, which replay the histories of all particles.
+the remaining cards; and by umpires of chess without sight, which replay the histories of particles.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
 from itertools import combinations, islice
@@ -21,6 +22,7 @@ from ggp.machine.base import IntArray
 from ggp.players.parts import belief_player
 from ggp.players.parts.search_player import SearchPlayer
 from tests.belief.solving.test_solving import coins
+from tests.games.dark_chess_umpires import SpielUmpire
 from tests.games.kriegspiel_games import UMPIRES, BoardUmpire
 from tests.support.effort import rarely
 from tests.support.followed import Looked, follow
@@ -153,7 +155,7 @@ def test_players_find_the_one_path_of_coins(name: str, number: int) -> None:
     assert looked.fluents() == [(f"(at {number + 1})",)]
 
 
-# ---------------------------------------------------------------- kriegspiel
+# ---------------------------------------------------------------- chess without sight
 
 
 ON_BOARDS = {
@@ -166,7 +168,12 @@ ON_BOARDS = {
 """Not `hyperplay2`: a simulation is a whole game in which every role thinks."""
 
 
-MAX_DECISIONS = {"kriegspiel_5x5": 10_000, "kriegspiel": 75}
+MAX_DECISIONS = {
+    "kriegspiel_5x5": 10_000,
+    "kriegspiel": 75,
+    "dark_chess_4x4": 10_000,
+    "dark_chess": 75,
+}
 """On the 8x8 board only the first decisions: by the 80th, `hyperplay` has no particle left, and
 without a clock it solves for some with 200,000 conflicts, each of 3 ms on 79 unrolled boards."""
 
@@ -174,7 +181,7 @@ without a clock it solves for some with 200,000 conflicts, each of 3 ms on 79 un
 @pytest.mark.verify
 @pytest.mark.parametrize("name", ON_BOARDS)
 @pytest.mark.parametrize("game", MAX_DECISIONS)
-def test_umpires_confirm_the_histories_of_kriegspiel_particles(
+def test_umpires_confirm_the_histories_of_particles(
     game: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Particles of every player keep the moves of both sides, so that they can be replayed."""
@@ -182,6 +189,8 @@ def test_umpires_confirm_the_histories_of_kriegspiel_particles(
     monkeypatch.setattr(belief_player, "HyperPlaySampler", keeping)
     monkeypatch.setattr(SearchPlayer, "keep_views", True)
     machine = machine_of_game(game, "propnet")
+    if game in DARK:
+        pytest.importorskip("pyspiel")
     umpires, replayed = Umpires(game), 0
     # Without a clock nothing is added to a pool.
     observe_s = 2.0 if name == "aosp" else None
@@ -189,8 +198,13 @@ def test_umpires_confirm_the_histories_of_kriegspiel_particles(
     for looked in islice(match, MAX_DECISIONS[game]):
         looked.assert_sound()
         replayed += umpires.check(looked)
-    assert replayed > 20
+    assert replayed > (20 if game != "dark_chess_4x4" else 2)
 
+
+DARK: dict[str, Callable[[], BoardUmpire]] = {
+    "dark_chess": lambda: SpielUmpire(8),
+    "dark_chess_4x4": lambda: SpielUmpire(4),
+}
 
 History = tuple[tuple[str, str], ...]
 """Moves of white and black, turn by turn."""
@@ -201,7 +215,7 @@ class Umpires:
 
     def __init__(self, game: str) -> None:
         self._umpires: dict[History, tuple[BoardUmpire, tuple[str, ...]]] = {
-            (): (UMPIRES[game](), ())
+            (): ((UMPIRES | DARK)[game](), ())
         }
 
     def check(self, looked: Looked) -> bool:

@@ -8,6 +8,7 @@ from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.games import load_program
 from match_runner.match.knowledge import Knowledge
+from match_runner.pictures.kinds import Json
 from match_runner.pictures.layout import Artist
 
 GAME = "krieg_tic_tac_toe"
@@ -57,3 +58,25 @@ def test_words_of_openspiel_say_what_a_role_knows_and_what_its_moves_are() -> No
     assert facts.lines() == ["2", "(act 0): Pass", "(act 1): Bet"]
     without_words = Knowledge(build_machine(load(GAME)), 0, 0)
     assert without_words.facts().lines() == []
+
+
+def test_an_unknown_cell_keeps_what_was_last_seen_there_while_it_may_still_be_there() -> None:
+    artist = Artist(load("dark_chess_4x4"))
+    pawn, rook = "(cell a 3 black pawn)", "(cell b 1 white rook)"
+
+    def last_of(shares: dict[str, float], before: Json | None) -> tuple[Json, str | None]:
+        picture = artist.certain(shares, before)
+        (board,) = picture["boards"]
+        (cell,) = (cell for cell in board["cells"] if cell["id"].endswith("a,3"))
+        lasts = (item["last"]["title"] for item in cell["items"] if "last" in item)
+        return picture, next(lasts, None)
+
+    seen, last = last_of({pawn: 1.0, rook: 1.0}, None)
+    assert last is None
+    hidden, last = last_of({pawn: 0.5, rook: 1.0}, seen)
+    assert last == pawn
+    assert last_of({pawn: 0.2, rook: 1.0}, hidden)[1] == pawn
+    assert last_of({"(cell a 3 black queen)": 0.2}, hidden)[1] is None
+    empty, last = last_of({rook: 1.0}, hidden)
+    assert last is None
+    assert last_of({pawn: 0.2}, empty)[1] is None

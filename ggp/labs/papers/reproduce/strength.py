@@ -40,6 +40,8 @@ HIDDEN_GAMES = (
     "blind_breakthrough",
     "kriegspiel_king_rook",
     "kriegspiel_5x5",
+    "dark_chess",
+    "dark_chess_4x4",
     "battleships_in_fog",
     "meier",
     "kuhn_poker",
