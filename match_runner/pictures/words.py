@@ -14,7 +14,7 @@ from ggp.gdl.analysis.told_moves import PLAIN
 from ggp.gdl.terms import Compound, Term
 from match_runner.pictures.moves import Moves, Spot
 from match_runner.pictures.shapes import flatten
-from match_runner.pictures.side_file import Sayings, plain
+from match_runner.pictures.side_file import NOTHING, WHOSE, Sayings, plain
 
 WAITING = frozenset({"noop", "no_op", "wait"})
 """Moves of roles that have nothing to do."""
@@ -61,12 +61,16 @@ class GameWords:
             words = words.removeprefix("move ")
         return _short(words)
 
-    def percept(self, percept: Term) -> str:
-        """A percept of a role."""
+    def percept(self, percept: Term, whose: str = "the") -> str:
+        """A percept of a role.
+
+        Args:
+            whose: what `?whose` stands for in a saying: whose move led to the percept.
+        """
         if isinstance(percept, Compound) and percept.name == PLAIN and len(percept.args) == 2:
             role = str(percept.args[0])
             return _short(f"{plain(role)}: {self.move(percept.args[1], role)}")
-        return self._find("percepts", percept) or in_order(percept)
+        return self._find("percepts", percept, {WHOSE: whose}) or in_order(percept)
 
     def fluent(self, fluent: Term) -> str | None:
         """A fluent that holds; empty for bookkeeping, None if the game has no words for it."""
@@ -77,10 +81,10 @@ class GameWords:
             return _short(f"{plain(str(fluent.args[0]))} to move")
         return None
 
-    def _find(self, kind: str, term: Term) -> str | None:
+    def _find(self, kind: str, term: Term, given: Mapping[str, str] = NOTHING) -> str | None:
         skeleton, leaves = flatten(term)
         for saying in self._sayings.get(kind, ()):
-            text = saying.of(skeleton, leaves)
+            text = saying.of(skeleton, leaves, given)
             if text is not None:
                 return _short(text)
         return None

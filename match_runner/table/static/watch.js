@@ -1,10 +1,12 @@
 // A match for visitors who may see all of it: the state and every role's view, turn by turn.
 
-import { besideBoards, boardsOf, drawPicture, hasBoard } from "./board.js";
+import { besideBoards, boardsOf, drawPicture, flip, hasBoard } from "./board.js";
 import { ask, counted, el, fill, follow, knownText, name, ownLinks, say, scores, show, stay } from "./dom.js";
 import { bagWords, decisionTable, mindPanel } from "./mind.js";
 import { aboutGame, progress } from "./panels.js";
+import { redrawn } from "./motion.js";
 import { moveList, player, valueChart } from "./replay.js";
+import { flipButton } from "./settings.js";
 import { inWords, learn, move as moveWords, saw } from "./words.js";
 
 export async function watch(path, id, key) {
@@ -27,10 +29,11 @@ export async function watch(path, id, key) {
     await go(currentTurn + 1);
     return currentTurn < last();
   });
+  const flipper = flipButton(snapshot.match.game, flip, () => draw());
   const controls = el("div", { class: "controls", role: "group", "aria-label": "Turns" },
     step("First turn", "|◀", () => 0), step("Previous turn", "◀", () => currentTurn - 1),
     el("label", { for: "turn", class: "unseen" }, "Turn"), slider,
-    step("Next turn", "▶", () => currentTurn + 1), step("Last turn", "▶|", last), number, ...playing.elements);
+    step("Next turn", "▶", () => currentTurn + 1), step("Last turn", "▶|", last), number, ...playing.elements, flipper);
   const status = el("p", { class: "status" });
   const waitBar = progress();
   const state = el("div", { class: "picture-place" });
@@ -88,8 +91,9 @@ export async function watch(path, id, key) {
     if (requested !== currentTurn) return;
     const isBoard = hasBoard(frame.state);
     const rest = isBoard ? besideBoards(frame.state) : null;
+    flipper.hidden = !isBoard;
     state.classList.toggle("half-place", isBoard);
-    fill(state, drawPicture(isBoard ? boardsOf(frame.state) : frame.state, { marked: frame.marks }));
+    redrawn(state, () => fill(state, drawPicture(isBoard ? boardsOf(frame.state) : frame.state, { marked: frame.marks, ended: frame.ended })));
     fill(besideBoard, rest && drawPicture(rest, {}));
     // The log of a server has only one role's percepts, which may not determine the state.
     if (frame.known) fill(title, "What ", name(snapshot.match.roles[0], 40), " knew");
@@ -193,7 +197,8 @@ export async function watch(path, id, key) {
     event.preventDefault();
     go(to);
   });
-  await go(fromAddress() ?? last(), true);
+  // A replay begins at the beginning.
+  await go(fromAddress() ?? (snapshot.match.status === "over" ? 0 : last()), true);
   if (snapshot.match.status === "over") {
     stay();
     return;
