@@ -299,7 +299,9 @@ class _Reporter:
         self._may[role] = self._artist.heat(facts.likely)
         if turn is not None:
             moves = {role: turn.joint_move[role]}
-            seat_frame["marks"] = self._artist.marks(moves, self._last_seen.get(role, {}), state)
+            if not frame["over"]:  # what it knew before its last move does not show that move
+                last_seen = self._last_seen.get(role, {})
+                seat_frame["marks"] = self._artist.marks(moves, last_seen, state)
         self._last_seen[role] = state
         return {**seat_frame, "state": state, "known": about}
 

@@ -160,6 +160,7 @@ def replay_file(path: Path) -> tuple[ReplayedMatch, list[Json]]:
         "seed": record.seed,
         "goals": dict(record.goals),
         "error": record.error,
+        "taken_back": [asdict(taken) for taken in record.taken_back],
     }
     side_file = side_file_for(record.game, record.rules)
     return ReplayedMatch(about, record.rules, side_file), replay(record, side_file)

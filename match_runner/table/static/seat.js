@@ -50,7 +50,7 @@ export async function seat(id) {
   const moreButton = el("button", { type: "button", class: "more-button", "aria-expanded": "false", "aria-controls": "more", onClick: toggleMore }, "More");
   const links = el("p", { class: "links" });
   const morePanel = el("aside", { class: "more stack", id: "more", "aria-label": "Turns, rules and settings" },
-    tools, others, about, state, everyMove,
+    others, tools, about, state, everyMove,
     el("section", { "aria-labelledby": "turns" }, el("h2", { id: "turns" }, "Your turns"), turns),
     aboutGame(snapshot.about), settingsPanel(), links);
   if (snapshot.open_minds) links.append(el("a", { href: `/match/${snapshot.match.id}` }, "Watch everything, players' minds included"));
@@ -101,7 +101,7 @@ export async function seat(id) {
       const { kind, words } = outcomeOf(snapshot);
       status.dataset.outcome = kind;
       fill(status, name(words));
-      fill(goals, ...(match.goals && !match.error ? scores(match.goals) : []));
+      fill(goals, ...(["won", "lost", "drew"].includes(kind) && !match.error ? scores(match.goals) : []));
     } else if (snapshot.ask?.moves.length === 1 && setting("forced")) {
       const onlyMove = snapshot.ask.moves[0];
       fill(status, isWaiting(onlyMove.move) ? "You wait." : ["Your only move: ", wordsAndKif(onlyMove.words, onlyMove.move)]);
@@ -186,6 +186,7 @@ export async function seat(id) {
     backButton.disabled = !snapshot.ask;
     resignButton.hidden = isOver;
     flipper.hidden = !picture || !hasBoard(picture);
+    about.hidden = isOver;
     fill(about, known ? knownText(known, "you") : snapshot.frame ? "Everybody sees everything." : "");
     if (!isOver) fill(state, ...(picture ? drawState(picture, view) : []));
     fill(turns, ...snapshot.turns.filter((turn) => turn.turn).reverse().map(turnLine));

@@ -56,7 +56,8 @@ export function ending({ snapshot, path, stage, actions, others, onRest }) {
     const [truth, seatFrame] = await Promise.all([fetched(truths, requested, "truth"), fetched(seatFrames, requested, "turns")]);
     if (requested !== turn) return;
     learn(truth?.words);
-    const knew = seatFrame?.known ? half("What you knew", seatFrame, knownText(seatFrame.known, "you")) : null;
+    const when = seatFrame?.over ? "Before the last turn: " : "";
+    const knew = seatFrame?.known ? half("What you knew", seatFrame, when, knownText(seatFrame.known, "you")) : null;
     redrawn(stage, () => fill(stage, el("div", { class: "halves" }, knew,
       truth ? half("The truth", truth, ...moves(truth)) : el("p", {}, "The record of this match cannot be replayed."))));
     halves.hidden = !knew || !truth;
@@ -65,9 +66,8 @@ export function ending({ snapshot, path, stage, actions, others, onRest }) {
 
   function half(title, { state, marks, ended }, ...words) {
     const picture = hasBoard(state) ? boardsOf(state) : state;
-    return el("section", { class: "half", "aria-label": title }, el("h2", {}, title),
-      el("div", { class: hasBoard(state) ? "half-place" : "half-place scrolls-down" }, drawPicture(picture, { marked: marks, ended })),
-      el("p", { class: "quiet" }, ...words));
+    return el("section", { class: "half", "aria-label": title }, el("h2", {}, title), el("p", { class: "quiet" }, ...words),
+      el("div", { class: hasBoard(state) ? "half-place" : "half-place scrolls-down" }, drawPicture(picture, { marked: marks, ended })));
   }
 
   const moves = (frame) => Object.entries(frame.moves).filter(([, move]) => !isWaiting(move)).flatMap(

@@ -33,7 +33,7 @@ export async function watch(path, id, key) {
   const controls = el("div", { class: "controls", role: "group", "aria-label": "Turns" },
     step("First turn", "|◀", () => 0), step("Previous turn", "◀", () => currentTurn - 1),
     el("label", { for: "turn", class: "unseen" }, "Turn"), slider,
-    step("Next turn", "▶", () => currentTurn + 1), step("Last turn", "▶|", last), number, ...playing.elements, flipper);
+    step("Next turn", "▶", () => currentTurn + 1), step("Last turn", "▶|", last), number, ...playing.elements);
   const status = el("p", { class: "status" });
   const waitBar = progress();
   const state = el("div", { class: "picture-place" });
@@ -41,6 +41,8 @@ export async function watch(path, id, key) {
   const about = el("p", { class: "quiet" });
   const title = el("h2", { id: "state" }, "The state");
   const faults = el("ul", { class: "faults" });
+  const takenBack = (snapshot.match.taken_back ?? []).map(({ role, turn, move }) =>
+    el("li", {}, name(role, 40), ` took back its move in turn ${turn + 1}: `, moveWords(move)));
   const cards = el("div", { class: "roles" });
   const list = el("div", { class: "scrolls-down" });
   const chart = el("div");
@@ -50,8 +52,8 @@ export async function watch(path, id, key) {
     controls,
     el("div", { class: "watch-page" },
       el("section", { class: "stack", "aria-labelledby": "state" },
-        title, status, waitBar.element, state, besideBoard, about, faults,
-        chart, download,
+        title, status, waitBar.element, state, besideBoard, about, faults, el("ul", { class: "faults quiet" }, ...takenBack),
+        chart, el("div", { class: "row" }, flipper, download),
         isRecord || snapshot.match.status === "over" ? null : endButton, aboutGame(snapshot.about)),
       el("section", { class: "stack", "aria-labelledby": "roles" },
         el("h2", { id: "roles" }, "Every role's moves and percepts"), cards,
@@ -123,7 +125,7 @@ export async function watch(path, id, key) {
   function drawStatus() {
     const { match } = snapshot;
     waitBar.show(snapshot.turns.length || match.status === "over" ? null : snapshot.preparing);
-    if (currentTurn < last()) fill(status, currentTurn ? "" : "The initial state.");
+    if (currentTurn < last()) fill(status);
     else if (match.status === "over") {
       fill(status, match.error ? `The match ended early: ${match.error}` : "The match is over: ",
         match.goals && !match.error ? el("span", {}, ...scores(match.goals)) : "");

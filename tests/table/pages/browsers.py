@@ -25,6 +25,13 @@ ARGUMENTS = (
     "WebUIToolbar,TopChromeWebUI",
 )
 
+SIZES = {
+    "wide": {"width": 1280, "height": 800},
+    "phone": {"width": 375, "height": 667},
+    "lying": {"width": 667, "height": 375},
+}
+"""Sizes of windows; `make verify` tries all of them, the test command the first."""
+
 PATIENCE_MS = 30_000
 """Workers have to start, and the machine may be busy."""
 
@@ -67,6 +74,22 @@ def fits(page: Page) -> bool:
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
     return is_narrow
+
+
+def faults(page: Page) -> list[tuple[str, str]]:
+    """Faults that axe finds, in light and dark colours: rule and element.
+
+    The window needs `bypass_csp`.
+    """
+    from axe_playwright_python.sync_playwright import Axe
+
+    # Colours of an element that fades in are not its own.
+    page.evaluate("Promise.all(document.getAnimations().map((motion) => motion.finished))")
+    violations = Axe().run(page).response["violations"]
+    page.emulate_media(color_scheme="dark")
+    violations += Axe().run(page, options={"runOnly": ["color-contrast"]}).response["violations"]
+    page.emulate_media(color_scheme="light")
+    return [(violation["id"], violation["nodes"][0]["html"]) for violation in violations]
 
 
 @contextmanager
