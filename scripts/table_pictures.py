@@ -1,9 +1,9 @@
-"""Pictures of the table for the README and docs/use/table.md, as the page shows it.
+"""Pictures of the table for the README, docs/use/table.md and the gallery, as the page shows it.
 
     python scripts/table_pictures.py [--out docs/figures] [--seats]
 
-They are a banner, two minds, and seats in six games, on a wide screen and on a phone. Needs
-Playwright for Python and the system's Chromium.
+They are a banner, two minds, seats in six games, on a wide screen and on a phone, and the end of a
+match with its replay, in light and dark. Needs Playwright for Python and the system's Chromium.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.table.live import LiveTable, live_table
 from tests.table.pages.browsers import PATIENCE_MS, open_browser
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 SHOTS = {
     "bomb": ("exploding_bomb", {"agent": "hyperplay2"}, 1, "agent"),
@@ -69,6 +69,9 @@ SEATS = {
 }
 """Games, with the role that a person plays, its moves so far, and what it presses then."""
 
+ENDED = ("krieg_tic_tac_toe", "xplayer", 1)
+"""Game, role and seed of the match whose end is shown."""
+
 SIZES = {"wide": (1280, 800), "phone": (375, 667)}
 COLOURS = 64
 """Colours of a picture of a seat, which keep it small."""
@@ -76,6 +79,7 @@ COLOURS = 64
 SEED = 4
 THINKING_MS, SETTLING_MS = 6_000, 500
 READY = ".actions button.move, .stage button.playable"
+OVER = ".half[aria-label='The truth'] .decides"
 
 
 def main() -> None:
@@ -92,32 +96,73 @@ def main() -> None:
         with open_browser() as browser:
             for game in SEATS:
                 shoot_seat(browser, table, game, asked.out)
+            shoot_end(browser, table, asked.out)
 
 
 def shoot_seat(browser: Browser, table: LiveTable, game: str, out: Path) -> None:
     """Sit down in a match, make some moves, and take a picture of each size."""
     role, moves, pressed = SEATS[game]
-    roles = read_program(find_game(game).read_text(encoding="utf-8"), game).roles
-    players = {each: "random" for each in roles if each != RANDOM} | {role: "human"}
-    (link,) = table.begin(game, players, seed=SEED)["links"].values()
-    page = browser.new_page()
-    page.goto(f"{table.url}{link}")
-    page.wait_for_selector(READY, timeout=PATIENCE_MS)
+    page = sit_down(browser, table, game, role, SEED)
     for _ in range(moves):
-        turns = page.locator(".history li").count()
-        for selector in ("button.playable", "button.target", ".actions button.move"):
-            if page.locator(selector).count() and page.locator(".history li").count() == turns:
-                page.locator(selector).last.click()
-                page.wait_for_timeout(SETTLING_MS)
-        page.wait_for_selector(READY, timeout=PATIENCE_MS)
+        move(page)
     if pressed:
         page.click(pressed)
     for size, (width, height) in SIZES.items():
         page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_timeout(SETTLING_MS)
-        with Image.open(BytesIO(page.screenshot())) as shot:
-            shot.convert("RGB").quantize(COLOURS).save(out / f"seat-{game}-{size}.png")
+        save(page, out / f"seat-{game}-{size}.png")
     page.close()
+
+
+def shoot_end(browser: Browser, table: LiveTable, out: Path) -> None:
+    """Play a match to its end, and take pictures of it and of its replay."""
+    page = sit_down(browser, table, *ENDED)
+    width, height = SIZES["wide"]
+    page.set_viewport_size({"width": width, "height": height})
+    while not page.locator(OVER).count():
+        move(page)
+    save(page, out / "seat-end.png", dark=True)
+    page.click("text=Replay")
+    page.wait_for_selector("button.play")
+    page.keyboard.press("End")
+    page.locator("summary:has-text('mind of')").first.click()
+    page.wait_for_selector("h4:has-text('What it last believed')", timeout=PATIENCE_MS)
+    save(page, out / "replay.png", dark=True)
+    page.close()
+
+
+def sit_down(browser: Browser, table: LiveTable, game: str, role: str, seed: int) -> Page:
+    """A person's seat against players that move at random, when the first move can be made."""
+    roles = read_program(find_game(game).read_text(encoding="utf-8"), game).roles
+    players = {each: "random" for each in roles if each != RANDOM} | {role: "human"}
+    match = table.begin(game, players, seed=seed)
+    page = browser.new_page()
+    # The browser's cookies are its own: first the table's link, which lets one see the replay.
+    page.goto(f"{table.url}{table.link}")
+    page.goto(f"{table.url}{match['links'][role]}")
+    page.wait_for_selector(READY, timeout=PATIENCE_MS)
+    return page
+
+
+def move(page: Page) -> None:
+    """Make a move, on the board or with a button, and wait for the next question or the end."""
+    turns = page.locator(".history li").count()
+    for selector in ("button.playable", "button.target", ".actions button.move"):
+        if page.locator(selector).count() and page.locator(".history li").count() == turns:
+            page.locator(selector).last.click()
+            page.wait_for_timeout(SETTLING_MS)
+    page.wait_for_selector(f"{READY}, {OVER}", timeout=PATIENCE_MS)
+
+
+def save(page: Page, path: Path, *, dark: bool = False) -> None:
+    """Write what is in sight to a small file; if wanted, in dark colours to another file."""
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(SETTLING_MS)
+    with Image.open(BytesIO(page.screenshot())) as shot:
+        shot.convert("RGB").quantize(COLOURS).save(path)
+    if dark:
+        page.emulate_media(color_scheme="dark")
+        save(page, path.with_stem(f"{path.stem}-dark"))
+        page.emulate_media(color_scheme="light")
 
 
 def shoot(
@@ -129,9 +174,13 @@ def shoot(
     path: Path,
     lay_out: str | None = None,
 ) -> None:
-    """Play a match, and take the picture of a mind in it; `lay_out` may make a banner of it."""
+    """Play a match up to a turn, and take the picture of a mind in it.
+
+    Args:
+        lay_out: makes a banner of the page; None to show the page as it is.
+    """
     match = table.begin(game, players, seed=SEED)["id"]
-    table.over(match)
+    table.until(f"/api/matches/{match}", lambda answer: len(answer["turns"]) > turn)
     with open_browser() as browser:
         page = browser.new_page(viewport={"width": 1100, "height": 900})
         page.goto(f"{table.url}{table.link}")
