@@ -74,7 +74,7 @@ ENDED = ("krieg_tic_tac_toe", "xplayer", 1)
 
 SIZES = {"wide": (1280, 800), "phone": (375, 667)}
 COLOURS = 64
-"""Colours of a picture of a seat, which keep it small."""
+"""Colours of a picture, which keep it small."""
 
 SEED = 4
 THINKING_MS, SETTLING_MS = 6_000, 500
@@ -157,12 +157,17 @@ def save(page: Page, path: Path, *, dark: bool = False) -> None:
     """Write what is in sight to a small file; if wanted, in dark colours to another file."""
     page.mouse.move(0, 0)
     page.wait_for_timeout(SETTLING_MS)
-    with Image.open(BytesIO(page.screenshot())) as shot:
-        shot.convert("RGB").quantize(COLOURS).save(path)
+    write(page.screenshot(), path)
     if dark:
         page.emulate_media(color_scheme="dark")
         save(page, path.with_stem(f"{path.stem}-dark"))
         page.emulate_media(color_scheme="light")
+
+
+def write(screenshot: bytes, path: Path) -> None:
+    """Write a picture with few colours."""
+    with Image.open(BytesIO(screenshot)) as shot:
+        shot.convert("RGB").quantize(COLOURS).save(path)
 
 
 def shoot(
@@ -190,10 +195,10 @@ def shoot(
         page.wait_for_timeout(THINKING_MS)
         page.evaluate("document.activeElement.blur()")
         if lay_out is None:
-            page.screenshot(path=path, full_page=True)
+            write(page.screenshot(full_page=True), path)
         else:
             page.evaluate(lay_out)
-            page.locator("#banner").screenshot(path=path)
+            write(page.locator("#banner").screenshot(), path)
 
 
 if __name__ == "__main__":

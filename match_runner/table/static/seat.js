@@ -86,7 +86,7 @@ export async function seat(id) {
     page.classList.toggle("over", isOver);
     drawStatus();
     if (isOver) {
-      endView ??= ending({ snapshot, path, stage, actions, others, onRest: (rest) => fill(state, rest && drawPicture(rest, {})) });
+      endView ??= ending({ snapshot, path, stage, actions, others });
       endView.draw();
     } else {
       drawBoard();
@@ -188,7 +188,7 @@ export async function seat(id) {
     flipper.hidden = !picture || !hasBoard(picture);
     about.hidden = isOver;
     fill(about, known ? knownText(known, "you") : snapshot.frame ? "Everybody sees everything." : "");
-    if (!isOver) fill(state, ...(picture ? drawState(picture, view) : []));
+    fill(state, ...(picture && !isOver ? drawState(picture, view) : []));
     fill(turns, ...snapshot.turns.filter((turn) => turn.turn).reverse().map(turnLine));
   }
 

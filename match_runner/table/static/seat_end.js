@@ -1,7 +1,7 @@
 // The end of a match at a seat: who won, the truth beside the role's knowledge, turn by turn, and
 // another match.
 
-import { besideBoards, boardsOf, drawPicture, hasBoard } from "./board.js";
+import { boardsOf, drawPicture, hasBoard } from "./board.js";
 import { ask, counted, el, fill, knownText, name } from "./dom.js";
 import { goTo } from "./links.js";
 import { redrawn } from "./motion.js";
@@ -28,9 +28,8 @@ export function outcomeOf({ match, rules, role }) {
  * @param snapshot the state of the seat, from the server.
  * @param path path of the seat's answers.
  * @param stage, actions, others elements to draw in; `others` is for what need not be in sight.
- * @param onRest called with the elements of what is true beside the boards.
  */
-export function ending({ snapshot, path, stage, actions, others, onRest }) {
+export function ending({ snapshot, path, stage, actions, others }) {
   const truths = new Map();
   const seatFrames = new Map();
   let turn = -1;
@@ -61,7 +60,6 @@ export function ending({ snapshot, path, stage, actions, others, onRest }) {
     redrawn(stage, () => fill(stage, el("div", { class: "halves" }, knew,
       truth ? half("The truth", truth, ...moves(truth)) : el("p", {}, "The record of this match cannot be replayed."))));
     halves.hidden = !knew || !truth;
-    onRest(truth && hasBoard(truth.state) ? besideBoards(truth.state) : null);
   }
 
   function half(title, { state, marks, ended }, ...words) {

@@ -76,6 +76,12 @@ def fits(page: Page) -> bool:
     return is_narrow
 
 
+SETTLED = """() => new Promise(requestAnimationFrame).then(
+  () => Promise.allSettled(document.getAnimations().map((motion) => motion.finished))
+)"""
+"""Waits for motions: colours of an element that changes are not its own."""
+
+
 def faults(page: Page) -> list[tuple[str, str]]:
     """Faults that axe finds, in light and dark colours: rule and element.
 
@@ -83,10 +89,10 @@ def faults(page: Page) -> list[tuple[str, str]]:
     """
     from axe_playwright_python.sync_playwright import Axe
 
-    # Colours of an element that fades in are not its own.
-    page.evaluate("Promise.all(document.getAnimations().map((motion) => motion.finished))")
+    page.evaluate(SETTLED)
     violations = Axe().run(page).response["violations"]
     page.emulate_media(color_scheme="dark")
+    page.evaluate(SETTLED)
     violations += Axe().run(page, options={"runOnly": ["color-contrast"]}).response["violations"]
     page.emulate_media(color_scheme="light")
     return [(violation["id"], violation["nodes"][0]["html"]) for violation in violations]

@@ -41,6 +41,9 @@ LINE = """
 (<= (goal ?p 50) (role ?p) (not over))
 """
 
+GAMES = ("battleships_in_fog", "krieg_tic_tac_toe")
+"""One with two boards, and one with one."""
+
 NESTED_SCROLLING = """() => {
   const isScrolled = (each) => each.scrollHeight > each.clientHeight + 1
     && ["auto", "scroll"].includes(getComputedStyle(each).overflowY) && each.checkVisibility();
@@ -137,7 +140,7 @@ def test_who_has_no_opponent_is_told_the_score(
 
 
 @pytest.mark.parametrize("size", rarely(SIZES, ("phone", "lying")))
-@pytest.mark.parametrize("game", ["battleships_in_fog", "krieg_tic_tac_toe"])
+@pytest.mark.parametrize("game", rarely(GAMES, ("krieg_tic_tac_toe",)))
 def test_the_end_shows_the_board_in_full(
     browser: Browser, table: LiveTable, game: str, size: str
 ) -> None:
