@@ -1,8 +1,9 @@
 """Pictures of the table for the README and docs/use/table.md, as the page shows it.
 
-    python scripts/table_pictures.py [--out docs/figures] [--only lobby seats minds]
+    python scripts/table_pictures.py [--out docs/figures] [--only lobby seats end minds]
 
-They are a banner, two minds, the lobby, and seats in six games, on a wide screen and on a phone.
+They are a banner, two minds, the lobby, seats in six games, on a wide screen and on a phone, and
+the end of a match with its replay.
 Beside each picture is a text file with the words that were on the page, which a test compares with
 today's page (tests/table/pages/test_pictures_in_docs.py). Needs Playwright for Python and the
 system's Chromium.
@@ -16,7 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
@@ -73,14 +74,17 @@ SEATS = {
 }
 """Games, with the role that a person plays, its moves so far, and what it presses then."""
 
+ENDED = ("krieg_tic_tac_toe", "xplayer", 1)
+"""Game, role and seed of the match whose end is shown."""
+
 SIZES = {"wide": (1280, 800), "phone": (375, 667)}
 COLOURS = 64
-"""Colours of a picture of a seat, which keep it small."""
+"""Colours of a picture, which keep it small."""
 
 SEED = 4
 THINKING_MS, SETTLING_MS = 6_000, 500
 READY = ".actions button.move, .stage button.playable"
-
+OVER = ".half[aria-label='The truth'] .decides"
 
 PLAYED = (("kuhn_poker", 3), ("tic_tac_toe", 4))
 """Matches of random players, with their seeds, that the lobby has seen."""
@@ -91,7 +95,7 @@ _WHEN = re.compile(r"\d+/\d+/\d+, .*")
 
 def main() -> None:
     """Take them all."""
-    kinds = {"minds": minds, "lobby": lobby, "seats": seats}
+    kinds = {"minds": minds, "lobby": lobby, "seats": seats, "end": end}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/figures"))
     parser.add_argument("--only", nargs="*", choices=kinds, default=[*kinds])
@@ -103,16 +107,15 @@ def main() -> None:
             open_browser() as browser,
         ):
             for name, page in kinds[kind](browser, table):
-                save(page, asked.out / f"{name}.png", is_small=kind != "minds")
+                save(page, asked.out / f"{name}.png", whole=kind == "minds")
 
 
-def save(page: Page, path: Path, *, is_small: bool) -> None:
+def save(page: Page, path: Path, *, whole: bool) -> None:
     """Take a picture of a page, or of the banner on it, and write down its words."""
     banner = page.locator("#banner")
-    shot = banner.screenshot() if banner.count() else page.screenshot(full_page=not is_small)
+    shot = banner.screenshot() if banner.count() else page.screenshot(full_page=whole)
     with Image.open(BytesIO(shot)) as image:
-        kept = image.convert("RGB").quantize(COLOURS) if is_small else image
-        kept.save(path)
+        image.convert("RGB").quantize(COLOURS).save(path)
     path.with_suffix(".txt").write_text("\n".join(words(page)) + "\n", encoding="utf-8")
 
 
@@ -134,20 +137,9 @@ def seats(browser: Browser, table: LiveTable) -> Iterator[tuple[str, Page]]:
 def seat(browser: Browser, table: LiveTable, game: str) -> Iterator[tuple[str, Page]]:
     """Sit down in a match and make some moves; yield a page of each size."""
     role, moves, pressed = SEATS[game]
-    roles = read_program(find_game(game).read_text(encoding="utf-8"), game).roles
-    players = {each: "random" for each in roles if each != RANDOM} | {role: "human"}
-    match = table.begin(game, players, seed=SEED)
-    (link,) = match["links"].values()
-    page = browser.new_page()
-    page.goto(f"{table.url}{link}")
-    page.wait_for_selector(READY, timeout=PATIENCE_MS)
+    match, page = sit_down(browser, table, game, role, SEED)
     for _ in range(moves):
-        turns = page.locator(".history li").count()
-        for selector in ("button.playable", "button.target", ".actions button.move"):
-            if page.locator(selector).count() and page.locator(".history li").count() == turns:
-                page.locator(selector).last.click()
-                page.wait_for_timeout(SETTLING_MS)
-        page.wait_for_selector(READY, timeout=PATIENCE_MS)
+        move(page)
     if pressed:
         page.click(pressed)
     for size, (width, height) in SIZES.items():
@@ -156,6 +148,59 @@ def seat(browser: Browser, table: LiveTable, game: str) -> Iterator[tuple[str, P
         yield f"seat-{game}-{size}", page
     page.close()
     table.post(f"/api/matches/{match['id']}/end", {"key": match["key"]})
+
+
+def end(browser: Browser, table: LiveTable) -> Iterator[tuple[str, Page]]:
+    """Play a match to its end; yield its page and that of its replay, in light and dark."""
+    _, page = sit_down(browser, table, *ENDED)
+    width, height = SIZES["wide"]
+    page.set_viewport_size({"width": width, "height": height})
+    while not page.locator(OVER).count():
+        move(page)
+    yield from light_and_dark(page, "seat-end")
+    page.click("text=Replay")
+    page.wait_for_selector("button.play")
+    page.keyboard.press("End")
+    page.locator("summary:has-text('mind of')").first.click()
+    page.wait_for_selector("h4:has-text('What it last believed')", timeout=PATIENCE_MS)
+    yield from light_and_dark(page, "replay")
+
+
+def light_and_dark(page: Page, name: str) -> Iterator[tuple[str, Page]]:
+    """Yield a page in both colours."""
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(SETTLING_MS)
+    yield name, page
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(SETTLING_MS)
+    yield f"{name}-dark", page
+    page.emulate_media(color_scheme="light")
+
+
+def sit_down(
+    browser: Browser, table: LiveTable, game: str, role: str, seed: int
+) -> tuple[dict[str, Any], Page]:
+    """A match with a person's seat against players that move at random, and the page of the seat
+    when the first move can be made."""
+    roles = read_program(find_game(game).read_text(encoding="utf-8"), game).roles
+    players = {each: "random" for each in roles if each != RANDOM} | {role: "human"}
+    match = table.begin(game, players, seed=seed)
+    page = browser.new_page()
+    # The browser's cookies are its own: first the table's link, which lets one see the replay.
+    page.goto(f"{table.url}{table.link}")
+    page.goto(f"{table.url}{match['links'][role]}")
+    page.wait_for_selector(READY, timeout=PATIENCE_MS)
+    return match, page
+
+
+def move(page: Page) -> None:
+    """Make a move, on the board or with a button, and wait for the next question or the end."""
+    turns = page.locator(".history li").count()
+    for selector in ("button.playable", "button.target", ".actions button.move"):
+        if page.locator(selector).count() and page.locator(".history li").count() == turns:
+            page.locator(selector).last.click()
+            page.wait_for_timeout(SETTLING_MS)
+    page.wait_for_selector(f"{READY}, {OVER}", timeout=PATIENCE_MS)
 
 
 def lobby(browser: Browser, table: LiveTable) -> Iterator[tuple[str, Page]]:
@@ -176,11 +221,10 @@ def lobby(browser: Browser, table: LiveTable) -> Iterator[tuple[str, Page]]:
             page.mouse.move(0, 0)
         page.wait_for_function(ALL_IN_SIGHT, timeout=PATIENCE_MS)
         page.wait_for_timeout(SETTLING_MS)
-        yield f"lobby-{size}", page
         if size == "wide":
-            page.emulate_media(color_scheme="dark")
-            yield f"lobby-{size}-dark", page
-            page.emulate_media(color_scheme="light")
+            yield from light_and_dark(page, f"lobby-{size}")
+        else:
+            yield f"lobby-{size}", page
     page.close()
 
 
@@ -208,7 +252,7 @@ def mind(
 ) -> Page:
     """Play a match, and open a mind in it; `lay_out` may make a banner of the page."""
     match = table.begin(game, players, seed=SEED)["id"]
-    table.over(match)
+    table.until(f"/api/matches/{match}", lambda answer: len(answer["turns"]) > turn)
     page = browser.new_page(viewport={"width": 1100, "height": 900})
     page.goto(f"{table.url}{table.link}")
     page.goto(f"{table.url}/match/{match}#turn={turn}")

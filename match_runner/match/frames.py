@@ -5,24 +5,35 @@ JSON values:
 
     {"turn": 3, "over": false, "state": picture, "moves": {role: move}, "percepts": {role: [...]},
      "views": {role: picture of the percepts}, "marks": [cells of the moves], "faults": [...],
-     "decisions": {role: decision}, "values": {role: value of its move},
-     "words": {"moves": {move: text}, "percepts": {percept: text}}}
+     "ended": [cells of what decided the match], "decisions": {role: decision},
+     "values": {role: value of its move}, "words": {"moves": {move: text}, "percepts": {...}}}
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from ggp.machine import build_machine
+from ggp.errors import GGPError
+from ggp.gdl.program import RANDOM
+from ggp.machine import build_machine, goal_values
 from ggp.machine.abilities import Wordy
 from ggp.machine.definition import GameDefinition
+from ggp.pickled import read_states
 from ggp.players.elsewhere.from_json import decision_json
 from match_runner.match.records import MatchRecord, TurnRecord, check_record, rules_of
 from match_runner.pictures.kinds import Json, fact
 from match_runner.pictures.layout import Artist
+
+_log = logging.getLogger(__name__)
+
+FEW_CELLS = 16
+"""More cells than this, and than half of what is on the boards, are not marked: nearly everything
+decides a game in which pieces are counted."""
 
 
 class MatchArtist(Artist):
@@ -35,6 +46,7 @@ class MatchArtist(Artist):
 
     def __init__(self, program: GameDefinition, side_file: Path | None = None) -> None:
         super().__init__(program, side_file)
+        self._program = program
         self._words = None if program.as_program().rules else StateWords(program)
         self._last_picture: Json = {}  # the picture of the state before the turn
 
@@ -51,6 +63,7 @@ class MatchArtist(Artist):
             fluents: fluents of the state, in canonical KIF.
             over: whether the match is over.
         """
+        fluents = tuple(fluents)
         state = self.picture(fluents)
         if self._words is not None:
             lines = self._words.lines_after(turn)
@@ -63,6 +76,7 @@ class MatchArtist(Artist):
             "percepts": {},
             "views": {},
             "marks": [],
+            "ended": [],
             "faults": [],
             "decisions": {},
             "values": {},
@@ -74,13 +88,68 @@ class MatchArtist(Artist):
                 "moves": dict(turn.joint_move),
                 "percepts": {role: list(seen) for role, seen in turn.percepts.items()},
                 "views": {role: self.view(seen) for role, seen in turn.percepts.items()},
-                "marks": self.marks(turn.joint_move, self._last_picture, state),
+                "marks": (marks := self.marks(turn.joint_move, self._last_picture, state)),
+                "ended": self._decisive_cells(tuple(fluents), marks) if over else [],
                 "faults": [{"role": f.role, "text": f.text} for f in turn.faults],
                 "decisions": {r: decision_json(d) for r, d in turn.decisions.items()},
                 "values": _values(turn),
             }
         self._last_picture = state
         return frame | {"words": self.words_in(frame)}
+
+    def _decisive_cells(self, fluents: tuple[str, ...], marks: list[str]) -> list[str]:
+        """The cells of what decided a match: the line, the chain, the pieces of the mate.
+
+        They hold a smallest part of the board that leaves the game over with the same goals: no
+        fluent of it can be taken away. Fluents that are not on boards stay, and those of the last
+        move are tried last. Empty if nobody is ahead, or if no small part of a board decided it.
+        """
+        drawn = {text: set(_filled(self.picture([text]))) for text in fluents}
+        on_board = [text for text in fluents if drawn[text]]
+        if self._words is not None or not on_board:
+            return []
+        try:
+            machine = build_machine(self._program, "prolog")  # which needs no compilation
+            players = [i for i, role in enumerate(machine.roles) if role != RANDOM]
+
+            def goals(texts: Iterable[str]) -> list[float] | None:
+                state = read_states(machine, [tuple(texts)])
+                if not machine.terminal(state)[0]:
+                    return None
+                return [float(goal) for goal in machine.goals(state)[0, players]]
+
+            result = goals(fluents)
+            if result is None or len(set(result)) < 2:
+                return []
+            kept = dict.fromkeys(fluents)
+            with _unwarned():
+                for text in sorted(on_board, key=lambda text: not drawn[text].isdisjoint(marks)):
+                    if goals(other for other in kept if other != text) == result:
+                        del kept[text]
+        except GGPError as error:  # without some fluents, rules may say anything
+            _log.info("what decided the match is not known: %s", error)
+            return []
+        cells = sorted(set().union(*(drawn[text] for text in kept)))
+        return cells if len(cells) <= max(FEW_CELLS, len(on_board) // 2) else []
+
+
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """No warnings of goal values: what the rules say of impossible states is nobody's mistake."""
+    logger = logging.getLogger(goal_values.__name__)
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = False
+
+
+def _filled(picture: Json) -> Iterator[str]:
+    """The ids of the cells of a picture in which there is something."""
+    for board in picture["boards"]:
+        for cell in board["cells"]:
+            if any(item["symbol"] for item in cell["items"]):
+                yield cell["id"]
 
 
 def _values(turn: TurnRecord) -> dict[str, float]:

@@ -44,7 +44,7 @@ FAULTS: Mapping[str, str] = {
 """Every kind of fault. All but the last cost a player its move, unless it had no move to make:
 `raised` in `observe`, `late` and `unreachable` at the start."""
 
-_LATER = {*LATER_FIELDS, "clock"}
+_LATER = {*LATER_FIELDS, "clock", "taken_back"}
 _MAY_LACK = {2: {*_LATER, "rules"}, 3: _LATER}
 """The formats that we read, each with the fields that its records may lack."""
 
@@ -90,6 +90,21 @@ class TurnRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class TakenBack:
+    """A move that a person took back: the match went on from before it, on another course.
+
+    Attributes:
+        turn: index of the turn, from 0.
+        role: role of the person.
+        move: the move.
+    """
+
+    turn: int
+    role: str
+    move: str
+
+
+@dataclass(frozen=True, slots=True)
 class MatchRecord:
     """Record of one match.
 
@@ -118,6 +133,7 @@ class MatchRecord:
         rules: text of the rulesheet, unchanged; empty if unknown.
         clock: the clock for the time of decisions, and for the play clock if there is one. Remote
             players and people always have the wall clock.
+        taken_back: moves that a person at the table took back, in order.
     """
 
     game: str
@@ -135,6 +151,7 @@ class MatchRecord:
     times_s: tuple[float, ...] = ()
     rules: str = ""
     clock: Clock = Clock.WALL
+    taken_back: tuple[TakenBack, ...] = ()
 
     @property
     def failed(self) -> bool:

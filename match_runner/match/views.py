@@ -62,6 +62,9 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
         yield Text(f"Turn {number}", style="bold")
         yield from _show_turn(turn, record.roles, encoding)
     yield Text()
+    for taken in record.taken_back:
+        text = f"{taken.role} took back {taken.move} in turn {taken.turn + 1}"
+        yield plain(text, "dim")
     if record.error is not None:
         yield plain(f"The match ended early: {record.error}", "red")
     yield Text("Scores", style="bold")

@@ -162,13 +162,24 @@ class Artist:
         return self.layout.drops_in(term_of(move))
 
     def words_of(
-        self, moves: Iterable[tuple[str, str]], percepts: Iterable[str] = ()
+        self,
+        moves: Iterable[tuple[str, str]],
+        percepts: Iterable[str] = (),
+        *,
+        seer: str | None = None,
+        mover: str | None = None,
     ) -> dict[str, dict[str, str]]:
-        """Words for moves, each given with its role, and for percepts."""
+        """Words for moves, each given with its role, and for percepts.
+
+        Args:
+            seer: the role that gets the percepts, for which the words are.
+            mover: the role that was on turn; None if that is not known.
+        """
         words = self.layout.words
+        whose = "the" if mover is None else "your" if mover == seer else f"{plain(mover)}'s"
         return {
             "moves": {move: words.move(term_of(move), role) for role, move in moves},
-            "percepts": {percept: words.percept(term_of(percept)) for percept in percepts},
+            "percepts": {percept: words.percept(term_of(percept), whose) for percept in percepts},
         }
 
     def words_in(self, frame: Json) -> dict[str, dict[str, str]]:

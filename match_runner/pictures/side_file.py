@@ -20,8 +20,9 @@
     [moves]              # moves, percepts and fluents in words; the first pattern that fits counts
     "(fire ?x ?y)" = "fire at ?x,?y"
 
-    [percepts]
+    [percepts]           # ?whose is "your", "black's" or "the", by whose move it was
     hit = "Your ship is hit."
+    refused = "The umpire refuses ?whose try."
 
     [fluents]            # only those that are not drawn on boards
     "(turns ?n)" = "?n turns played"
@@ -33,7 +34,7 @@ Other variables of a fluent are the content of the cell. Everything is optional.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,8 @@ def _side_file(data: Mapping[str, Any], roles: Sequence[str]) -> SideFile:
 
 def _sayings(data: Mapping[str, Any], kind: str) -> tuple[Saying, ...]:
     try:
-        return tuple(saying(pattern, text) for pattern, text in _texts(data, kind).items())
+        given = (WHOSE,) if kind == "percepts" else ()
+        return tuple(saying(pattern, text, given) for pattern, text in _texts(data, kind).items())
     except ConfigError as error:
         raise ConfigError(f"{kind}: {error}") from error
 
@@ -283,6 +285,11 @@ def _order(shape: FluentShape, leaf: int, chains: Sequence[Mapping[str, str]]) -
 
 _VARIABLE = re.compile(r"\?(\w+)")
 
+WHOSE = "whose"
+"""The variable of a percept's saying that says whose move led to it."""
+
+NOTHING: Mapping[str, str] = {}
+
 
 def plain(name: str) -> str:
     """A name without underscores."""
@@ -303,11 +310,13 @@ class Saying:
     leaves: tuple[Term, ...]
     text: str
 
-    def of(self, skeleton: Skeleton, leaves: Sequence[Term]) -> str | None:
-        """The words for a term; None if it does not match."""
+    def of(
+        self, skeleton: Skeleton, leaves: Sequence[Term], given: Mapping[str, str] = NOTHING
+    ) -> str | None:
+        """The words for a term; None if it does not match. `given` has further variables."""
         if skeleton != self.skeleton:
             return None
-        bound: dict[str, str] = {}
+        bound = dict(given)
         for pattern, leaf in zip(self.leaves, leaves, strict=True):
             if isinstance(pattern, Variable):
                 bound[pattern.name.lower()] = plain(str(leaf))
@@ -319,8 +328,8 @@ class Saying:
 Sayings = Sequence[Saying]
 
 
-def saying(pattern: str, text: str) -> Saying:
-    """Read a saying.
+def saying(pattern: str, text: str, given: Collection[str] = ()) -> Saying:
+    """Read a saying; `given` has the variables that it may use besides those of the pattern.
 
     Raises:
         ConfigError: the pattern is not a term, or lacks a variable of the text.
@@ -332,6 +341,6 @@ def saying(pattern: str, text: str) -> Saying:
     skeleton, leaves = flatten(term)
     variables = {leaf.name.lower() for leaf in leaves if isinstance(leaf, Variable)}
     for name in _VARIABLE.findall(text):
-        if name.lower() not in variables:
+        if name.lower() not in variables and name.lower() not in given:
             raise ConfigError(f"{text!r} has ?{name}, which is not in {pattern}")
     return Saying(skeleton, leaves, text)

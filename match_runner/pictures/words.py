@@ -14,7 +14,7 @@ from ggp.gdl.analysis.told_moves import PLAIN
 from ggp.gdl.terms import Compound, Symbol, Term
 from match_runner.pictures.moves import Moves, Spot
 from match_runner.pictures.shapes import Skeleton, flatten
-from match_runner.pictures.side_file import Sayings, plain
+from match_runner.pictures.side_file import NOTHING, WHOSE, Sayings, plain
 
 WAITING = frozenset({"noop", "no_op", "wait"})
 """Moves of roles that have nothing to do."""
@@ -61,12 +61,16 @@ class GameWords:
             words = words.removeprefix("move ")
         return _short(words)
 
-    def percept(self, percept: Term) -> str:
-        """A percept of a role; empty for one that the board shows."""
+    def percept(self, percept: Term, whose: str = "the") -> str:
+        """A percept of a role; empty for one that the board shows.
+
+        Args:
+            whose: what `?whose` stands for in a saying: whose move led to the percept.
+        """
         if isinstance(percept, Compound) and percept.name == PLAIN and len(percept.args) == 2:
             role = str(percept.args[0])
             return _short(f"{plain(role)}: {self.move(percept.args[1], role)}")
-        text = self._find("percepts", percept)
+        text = self._find("percepts", percept, {WHOSE: whose})
         return in_order(percept) if text is None else text
 
     def fluent(self, fluent: Term) -> str | None:
@@ -88,12 +92,18 @@ class GameWords:
         shown = [Symbol(gap) if i in gaps else leaf for i, leaf in enumerate(leaves)]
         return self._of_leaves("fluents", skeleton, shown)
 
-    def _find(self, kind: str, term: Term) -> str | None:
-        return self._of_leaves(kind, *flatten(term))
+    def _find(self, kind: str, term: Term, given: Mapping[str, str] = NOTHING) -> str | None:
+        return self._of_leaves(kind, *flatten(term), given)
 
-    def _of_leaves(self, kind: str, skeleton: Skeleton, leaves: Sequence[Term]) -> str | None:
+    def _of_leaves(
+        self,
+        kind: str,
+        skeleton: Skeleton,
+        leaves: Sequence[Term],
+        given: Mapping[str, str] = NOTHING,
+    ) -> str | None:
         for saying in self._sayings.get(kind, ()):
-            text = saying.of(skeleton, leaves)
+            text = saying.of(skeleton, leaves, given)
             if text is not None:
                 return _short(text)
         return None

@@ -13,8 +13,8 @@
     GET  /api/matches/ID/record         the record of a match that is over
     GET  /api/matches/ID/mind?role=&turn=&move=    belief and values of a role
     GET  /api/records/NAME              a record or a log of the folder; /turns/N, /mind, /file
-    GET  /api/seats/SEAT                a seat; /turns/N, /may/N, /events; POST /move;
-                                        /truth/N when the match is over
+    GET  /api/seats/SEAT                a seat; /turns/N, /may/N, /events; POST /move, /back,
+                                        /resign; /truth/N when the match is over
 
 `guard` decides who may request which of these. Errors are `{"error": text}`.
 """
@@ -110,6 +110,8 @@ def make_app(manager: MatchManager) -> Guard:
         "/matches/{id}/end": table.end,
         "/matches/{id}/again": table.play_again,
         "/seats/{seat}/move": seats.move,
+        "/seats/{seat}/back": seats.take_back,
+        "/seats/{seat}/resign": seats.resign,
     }
     routes += [Route(f"/api{path}", answered(answer)) for path, answer in gets.items()]
     routes += [
@@ -308,16 +310,18 @@ class TableAnswers:
         role, turn = query.get("role", ""), number_of(query.get("turn", "0"), "turn")
         if role not in roles or turn >= len(frames):
             raise HTTPException(404, "there is no such role or turn")
+        # After the last turn, the mind is as it was before it: nobody thinks any more.
+        is_over = json.loads(frames[turn])["over"]
         task = MindTask(
             game=game,
             rules=rules,
             side_file=side_file,
             role=role,
-            turns=known_turns(frames, role, turn),
+            turns=known_turns(frames, role, max(0, turn - is_over)),
             seed=number_of(query.get("seed", "0"), "seed"),
             move=query.get("move"),
             line=number_of(query.get("line", "0"), "line"),
-            thinks=not json.loads(frames[turn])["over"],
+            thinks=not is_over,
         )
 
         async def events() -> AsyncIterator[str]:
@@ -375,7 +379,9 @@ class AtSeats:
         is_host = request.scope["visitor"].is_host
         minds = is_host and self._manager.options.open_minds
         num_turns = None if frames else await self._num_turns(match)
-        return JSONResponse({**snapshot, "open_minds": minds, "more": is_host, "played": num_turns})
+        more = {"open_minds": minds, "more": is_host, "played": num_turns}
+        more["can_take_back"] = self._manager.can_take_back(match)
+        return JSONResponse({**snapshot, **more})
 
     async def seat_events(self, request: Request) -> Response:
         """Stream of the events at a seat."""
@@ -406,6 +412,18 @@ class AtSeats:
         self._seat(request)
         turn, move = read_move(await json_of(request))
         self._manager.move(request.path_params["seat"], turn, move)
+        return JSONResponse({})
+
+    async def take_back(self, request: Request) -> Response:
+        """Take back a person's last choice."""
+        self._seat(request)
+        self._manager.take_back(request.path_params["seat"])
+        return JSONResponse({})
+
+    async def resign(self, request: Request) -> Response:
+        """End the match: the person gives up."""
+        match, role = self._seat(request)
+        await self._manager.end(match, f"{role} resigned")
         return JSONResponse({})
 
     async def _num_turns(self, match: HeldMatch) -> int | None:

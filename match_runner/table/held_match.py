@@ -13,10 +13,11 @@ import json
 import secrets
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ggp.gdl.source import describe
+from match_runner.match.records import TakenBack
 from match_runner.table.match_folder import MatchSetup
 from match_runner.table.seating import HUMAN
 
@@ -144,7 +145,10 @@ class EventLog:
 ALL, BOARD = "all", "board"
 """Audiences other than seats, which are `seat:ROLE`."""
 
-_BRIEF = ("turn", "over", "moves", "percepts", "faults", "move", "known", "words", "values")
+_BRIEF = (
+    *("turn", "over", "moves", "percepts", "faults"),
+    *("move", "chose", "known", "words", "values"),
+)
 """Fields of a frame that we send for earlier turns; browsers request the pictures one by one."""
 
 Json = dict[str, Any]
@@ -239,6 +243,25 @@ class HeldMatch:
         self.log.add(seat_of(role), "moved", {})
         self._show_waiting()
 
+    def last_choice(self, role: str) -> int | None:
+        """Index of the last turn in which a person had a choice; None if there is none."""
+        texts = self.frames.get(seat_of(role), [])
+        chosen = (turn for turn in range(len(texts) - 1, 0, -1) if json.loads(texts[turn])["chose"])
+        return next((turn - 1 for turn in chosen), None)
+
+    def take_back(self, role: str, turn: int) -> None:
+        """Go back to before a person's move in a turn, and note it.
+
+        Pages that follow the match must reload everything.
+        """
+        move = json.loads(self.frames[seat_of(role)][turn + 1])["move"]
+        taken_back = (*self.setup.taken_back, TakenBack(turn, role, move))
+        self.setup = replace(self.setup, taken_back=taken_back)
+        self.frames = {audience: texts[: turn + 1] for audience, texts in self.frames.items()}
+        self.questions.clear()
+        earlier, self.log = self.log, EventLog()
+        earlier.close()
+
     def ended(self, setup: MatchSetup) -> None:
         """Note that the match is over."""
         self.setup, self.status = setup, "over"
@@ -316,6 +339,7 @@ class HeldMatch:
             "seed": setup.seed if self.is_over or not self.people else None,
             "created_s": setup.created_s,
             "status": self.status,
+            "taken_back": [asdict(one) for one in setup.taken_back],
             "open": bool(self.is_over or not self.people or setup.is_told),
             **self.result(),
         }
@@ -329,7 +353,7 @@ class HeldMatch:
         frames = [json.loads(text) for text in texts]
         fields: Json = {
             "match": self.summary(),
-            "rules": {"is_told": self.setup.is_told},
+            "rules": {"is_told": self.setup.is_told, "shares_goals": self.setup.shares_goals},
             "about": asdict(describe(self.setup.rules)),
             "preparing": self.preparing,
             "clocks": {"play_s": self.setup.play_clock_s, "human_s": self.setup.human_clock_s},

@@ -30,6 +30,7 @@ from ggp.protocol.retelling import SUFFIX
 from ggp.run.whole_files import locked, read_json, unwritable, write_whole
 from match_runner.match.records import (
     MatchRecord,
+    TakenBack,
     TurnRecord,
     make_folder,
     read_record,
@@ -66,6 +67,8 @@ class MatchSetup:
         created_s: when it was requested, in seconds since 1970.
         seats: secret of each person's link, by role.
         key: secret of the link that shows everything in a match with people.
+        shares_goals: whether all players want the same by the rules, see `shares_goals`.
+        taken_back: see `MatchRecord`.
         goals: goal value of every role; None until the match is over.
         error: why it ended early.
     """
@@ -84,6 +87,8 @@ class MatchSetup:
     created_s: float
     seats: Mapping[str, str]
     key: str
+    shares_goals: bool = False
+    taken_back: tuple[TakenBack, ...] = ()
     goals: Mapping[str, float | None] | None = None
     error: str | None = None
 
@@ -153,6 +158,7 @@ class MatchFolder:
 
     def finish(self, setup: MatchSetup, record: MatchRecord) -> MatchSetup:
         """Write down how a match ended; return its setup with the outcome."""
+        record = replace(record, taken_back=setup.taken_back)
         setup = replace(setup, goals=dict(record.goals), error=record.error)
         try:
             self._write(setup.id, "record.json", record.to_json())
@@ -161,6 +167,17 @@ class MatchFolder:
         except (ConfigError, OSError) as error:
             _log.warning("the end of match %s cannot be kept: %s", setup.id, error)
         return setup
+
+    def take_back(self, setup: MatchSetup, turns: int) -> None:
+        """Write down that only so many of the turns of a match still count.
+
+        Raises:
+            ConfigError: it cannot be written.
+        """
+        path = self._matches / setup.id / "turns.jsonl"
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        write_whole(path, b"".join(lines[:turns]))
+        self.keep(setup)
 
     def record(self, match: str) -> MatchRecord:
         """Record of a match that is over.
@@ -255,7 +272,8 @@ def usual_folder() -> Path:
 def _setup(path: Path) -> MatchSetup:
     data = read_json(path)
     try:
-        return MatchSetup(**{**data, "roles": tuple(data["roles"])})
+        taken_back = tuple(TakenBack(**one) for one in data.get("taken_back", ()))
+        return MatchSetup(**{**data, "roles": tuple(data["roles"]), "taken_back": taken_back})
     except (TypeError, KeyError) as error:
         raise ConfigError(f"{path} is not a match of the table: {error}") from error
 

@@ -135,7 +135,7 @@ class MatchManager:
         rules, side_file = source or self.options.offers.rules_of(request.game, request.rules)
         specs = self._specs_of(request.players)
         conditions = Conditions(request.play_clock_s, pause_s=request.pause_s)
-        roles, is_told = await self._ask(
+        roles, is_told, shares_goals = await self._ask(
             self._reader, worker_tasks.check_match, request.game, rules, specs, conditions
         )
         matches = []
@@ -148,6 +148,7 @@ class MatchManager:
                 roles=roles,
                 players=dict(request.players),
                 is_told=is_told,
+                shares_goals=shares_goals,
                 play_clock_s=request.play_clock_s,
                 human_clock_s=request.human_clock_s,
                 pause_s=request.pause_s,
@@ -182,17 +183,39 @@ class MatchManager:
             raise ConfigError("it is not your move in that turn")
         if move not in [option["move"] for option in question["moves"]]:
             raise ConfigError("that move is not legal")
-        message = {"kind": "move", "role": role, "turn": turn, "move": move}
-        pool, call = self._calls.get(match.setup.id, (self._players, Future()))
-        if not pool.send(call, message):
-            raise ConfigError("the match is not being played at the moment")
+        self._send(match, {"kind": "move", "role": role, "turn": turn, "move": move})
         match.moved(role)
 
-    async def end(self, match: HeldMatch) -> None:
+    def take_back(self, seat: str) -> None:
+        """Have a match go back to before a person's last choice, as if it had not been made.
+
+        Raises:
+            ConfigError: the person is not to move, has made no choice yet, or does not play
+                against programs on this machine.
+        """
+        match, role, _ = self.seats[seat]
+        if not self.can_take_back(match):
+            raise ConfigError("moves can be taken back only against programs on this machine")
+        turn = match.last_choice(role)
+        if turn is None or match.question(role) is None:
+            raise ConfigError("there is no move to take back at the moment")
+        self._send(match, {"kind": "back", "role": role, "turn": turn})
+        match.take_back(role, turn)
+        self.folder.take_back(match.setup, turn)
+
+    def can_take_back(self, match: HeldMatch) -> bool:
+        """Whether a person may take moves back: it plays alone, or against programs here."""
+        try:
+            specs = self._specs_of(match.setup.players)
+        except ConfigError:  # a player that is no longer offered
+            return False
+        return len(match.people) == 1 and not any(map(is_address, specs.values()))
+
+    async def end(self, match: HeldMatch, why: str = "the match was ended") -> None:
         """End a match early."""
         if not match.is_over:
             # First, so that the interruption of the worker does not become the match's error.
-            self._finish(match, self.folder.broken_off(match.setup, "the match was ended"))
+            self._finish(match, self.folder.broken_off(match.setup, why))
             if match.setup.id in self._calls:
                 plays, call = self._calls[match.setup.id]
                 call.cancel()
@@ -266,6 +289,11 @@ class MatchManager:
             self._thinker.send(call, None)  # the worker stops when it sends its next message
 
     # ---------------------------------------------------------------- private
+
+    def _send(self, match: HeldMatch, message: Message) -> None:
+        pool, call = self._calls.get(match.setup.id, (self._players, Future()))
+        if not pool.send(call, message):
+            raise ConfigError("the match is not being played at the moment")
 
     def _hold(self, setup: MatchSetup, status: str = "waiting") -> HeldMatch:
         match = HeldMatch(setup, status)

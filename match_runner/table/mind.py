@@ -63,7 +63,8 @@ class MindTask:
         seed: seed of all random choices.
         move: the move whose lines of play to compute; None for belief and values.
         line: seed of the first of these lines.
-        thinks: whether the role has a move to make; false after the last turn.
+        thinks: whether the role has a move to make; false when the match is over: then the belief
+            is the last one.
     """
 
     game: str
@@ -125,7 +126,7 @@ def look_into(task: MindTask) -> None:
         if name == "hyperplay":
             tracker = player.tracker
             belief = _belief(machine, artist, tracker.bag, tracker.quality(), task.seed)
-            link.send({"kind": "belief", **belief})
+            link.send({"kind": "belief", "last": not task.thinks, **belief})
         if task.thinks:
             decision = player.choose(Deadline.after(THINKING_S), value_forced=True)
             if not any(value.visits for value in decision.values):

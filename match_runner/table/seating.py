@@ -14,7 +14,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -29,7 +29,7 @@ from ggp.run import calls
 from ggp.search.anytime import Deadline
 from match_runner.match.conditions import Conditions
 from match_runner.match.frames import MatchArtist
-from match_runner.match.guests import NoAnswerError
+from match_runner.match.guests import LeftError, NoAnswerError
 from match_runner.match.knowledge import Knowledge
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.referee import play_match
@@ -76,8 +76,15 @@ def play_at_table(task: TableTask) -> MatchRecord:
     mail = _Mail()
     link = WorkerLink(mail.deliver)
     with StepReports(link) as preparing:
-        arena, reporter = _prepare(task, link, mail, preparing)
-        return play_match(arena, task.seed, task.conditions, watcher=reporter, earlier=task.earlier)
+        while True:
+            arena, reporter = _prepare(task, link, mail, preparing)
+            record = play_match(
+                arena, task.seed, task.conditions, watcher=reporter, earlier=task.earlier
+            )
+            if reporter.back_to is None:
+                return record
+            # A move was taken back: everybody begins anew, and sees the turns that still count.
+            task = replace(task, earlier=record.turns[: reporter.back_to])
 
 
 def _prepare(
@@ -127,7 +134,7 @@ class _Mail:
 
     def deliver(self, message: Message | None) -> None:
         """Deliver a message; None means that the link is broken."""
-        if message is not None and message["kind"] == "move":
+        if message is not None and message["kind"] in ("move", "back"):
             self.box(message["role"]).put(message)
             return
         self.ended = True
@@ -138,7 +145,11 @@ class _Mail:
 
 
 class _Reporter:
-    """A `Watcher` of the match that reports it to the server."""
+    """A `Watcher` of the match that reports it to the server.
+
+    Attributes:
+        back_to: number of turns that still count once a person takes a move back; else None.
+    """
 
     def __init__(
         self,
@@ -156,6 +167,8 @@ class _Reporter:
         self._may: dict[str, Json] = {}  # picture of each role's belief
         self._last_seen: dict[str, Json] = {}  # last picture that each role saw
         self._reported_s: dict[str, float] = {}
+        self._num_legal: dict[str, int] = {}  # moves among which each person chooses
+        self.back_to: int | None = None
         for index, role in enumerate(program.roles):
             if task.players.get(role) == HUMAN and not self._is_told:
                 self._knowledge[role] = Knowledge(machines[1 + index], index, task.seed)
@@ -205,6 +218,7 @@ class _Reporter:
 
     def ask(self, role: str, legal: Sequence[str]) -> None:
         """Have the server ask a person for a move."""
+        self._num_legal[role] = len(legal)
         sure = self._knowledge[role].facts().legal if role in self._knowledge else set(legal)
         words = self._artist.words_of([(role, move) for move in legal])["moves"]
         moves = [
@@ -227,6 +241,7 @@ class _Reporter:
 
         Raises:
             NoAnswerError: the clock ran out.
+            LeftError: a move is taken back, see `back_to`.
             LinkBrokenError: the match was ended.
         """
         box = self._mail.box(role)
@@ -236,6 +251,9 @@ class _Reporter:
             except queue.Empty:
                 clock_s = self._task.human_clock_s
                 raise NoAnswerError(f"gave no answer within {clock_s:g} s") from None
+            if message is not None and message["kind"] == "back":
+                self.back_to = message["turn"]
+                raise LeftError(role)
             if message is not None and message["turn"] == self._turn and message["move"] in legal:
                 return str(message["move"])
         raise LinkBrokenError("the match was ended")
@@ -244,12 +262,20 @@ class _Reporter:
         """The part of a frame for one role: it may contain nothing that the role must not see."""
         seat_frame: Json = {"turn": frame["turn"], "over": frame["over"], "move": None}
         seat_frame |= {"percepts": [], "view": None, "known": None, "marks": [], "faults": []}
-        seat_frame["words"] = {}
+        seat_frame |= {"words": {}, "chose": False}
         if turn is not None:
-            moved = turn.joint_move if self._is_told else {role: turn.joint_move[role]}
+            move = turn.joint_move[role]
+            moved = turn.joint_move if self._is_told else {role: move}
+            waited = self._artist.words_of([(role, move)])["moves"][move] == "wait"
+            others = [name for name in self._task.players if name != role]
+            mover = (others[0] if len(others) == 1 else None) if waited else role
             seat_frame |= {
-                "words": self._artist.words_of(moved.items(), turn.percepts[role]),
-                "move": turn.joint_move[role],
+                "words": self._artist.words_of(
+                    moved.items(), turn.percepts[role], seer=role, mover=mover
+                ),
+                "move": move,
+                # Of turns before a restart we do not know how many moves there were.
+                "chose": self._num_legal[role] > 1 if role in self._num_legal else not waited,
                 "percepts": list(turn.percepts[role]),
                 "view": frame["views"][role],
                 "faults": [fault["text"] for fault in frame["faults"] if fault["role"] == role],
@@ -273,7 +299,9 @@ class _Reporter:
         self._may[role] = self._artist.heat(facts.likely)
         if turn is not None:
             moves = {role: turn.joint_move[role]}
-            seat_frame["marks"] = self._artist.marks(moves, self._last_seen.get(role, {}), state)
+            if not frame["over"]:  # what it knew before its last move does not show that move
+                last_seen = self._last_seen.get(role, {})
+                seat_frame["marks"] = self._artist.marks(moves, last_seen, state)
         self._last_seen[role] = state
         return {**seat_frame, "state": state, "known": about}
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ggp.errors import ConfigError, MatchError
+from ggp.gdl.analysis.common_goals import shares_goals
 from ggp.gdl.analysis.told_moves import move_percept
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import Diagnostic, errors
@@ -88,8 +89,9 @@ def _diagnostic_json(diagnostic: Diagnostic) -> Json:
 
 def check_match(
     name: str, text: str, players: Mapping[str, str], conditions: Conditions
-) -> tuple[tuple[str, ...], bool]:
-    """Check that a match can be played; return its roles, and whether they see every move.
+) -> tuple[tuple[str, ...], bool, bool]:
+    """Check that a match can be played; return its roles, whether they see every move, and
+    whether all players want the same.
 
     Raises:
         GDLError: the rules cannot be used.
@@ -102,7 +104,8 @@ def check_match(
         raise ConfigError(f"every role needs a player; roles: {', '.join(roles) or 'none'}")
     specs = {r: "random" if player == HUMAN else player for r, player in players.items()}
     check_series(series_of_roles(name, program, specs, 1, conditions=conditions))
-    return program.roles, move_percept(program.as_program()) is not None
+    rules = program.as_program()
+    return program.roles, move_percept(rules) is not None, shares_goals(rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +160,7 @@ def replay_file(path: Path) -> tuple[ReplayedMatch, list[Json]]:
         "seed": record.seed,
         "goals": dict(record.goals),
         "error": record.error,
+        "taken_back": [asdict(taken) for taken in record.taken_back],
     }
     side_file = side_file_for(record.game, record.rules)
     return ReplayedMatch(about, record.rules, side_file), replay(record, side_file)

@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from match_runner.match.records import check_record, read_record, rules_of
+from match_runner.match.records import (
+    TakenBack,
+    check_record,
+    read_record,
+    record_from_json,
+    rules_of,
+)
 from match_runner.table import match_manager
 from match_runner.table.options import Offers
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table, seats_of
@@ -319,3 +325,32 @@ def test_rules_with_a_mistake_say_where(table: LiveTable) -> None:
     (diagnostic, *_) = answer["diagnostics"]
     assert diagnostic["line"] > 0
     assert "ture" in diagnostic["context"][diagnostic["caret"] :]
+
+
+def test_after_a_move_is_taken_back_the_match_goes_on_from_before_it(table: LiveTable) -> None:
+    """Everybody knows what they knew then, and the same moves lead to the same answers."""
+    players = {"xplayer": "human", "oplayer": "random"}
+    match = table.begin("krieg_tic_tac_toe", players, seed=5)
+    (seat,) = seats_of(match).values()
+    path = f"/api/seats/{seat}"
+    first = table.play(seat, "(mark 2 2)")
+    table.until(path, lambda now: now["ask"] and now["ask"]["turn"] == 1)
+    table.play(seat, "noop")
+    later = table.until(path, lambda now: now["ask"] and now["ask"]["turn"] == 2)
+    table.post(f"{path}/back", {})
+    assert len(table.get(path)["turns"]) == 1
+    again = table.until(path, lambda now: now["ask"])
+    assert (again["ask"]["moves"], again["frame"]) == (first["ask"]["moves"], first["frame"])
+    table.play(seat, "(mark 2 2)")
+    table.until(path, lambda now: now["ask"] and now["ask"]["turn"] == 1)
+    table.play(seat, "noop")
+    same = table.until(path, lambda now: now["ask"] and now["ask"]["turn"] == 2)
+    assert same["frame"]["state"] == later["frame"]["state"]
+    table.post(f"{path}/back", {})
+    table.until(path, lambda now: now["ask"] and now["ask"]["turn"] == 0)
+    table.post(f"{path}/resign", {})
+    record = table.get(f"/api/matches/{match['id']}/record")
+    assert record["turns"] == []
+    assert record["error"] == "xplayer resigned"
+    assert [taken["move"] for taken in record["taken_back"]] == ["(mark 2 2)"] * 2
+    assert record_from_json(record).taken_back[0] == TakenBack(0, "xplayer", "(mark 2 2)")

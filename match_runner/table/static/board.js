@@ -44,11 +44,12 @@ function make(tag, className = "", text = null) {
  * @param options.selected id of the selected cell, or null.
  * @param options.at id of the cell from which arrow keys start.
  * @param options.marked ids of the cells of the last moves.
+ * @param options.ended ids of the cells of what decided the match.
  */
-export function drawPicture(picture, { onCell = null, playable = new Set(), targets = new Set(), selected = null, at = null, marked = [] } = {}) {
+export function drawPicture(picture, { onCell = null, playable = new Set(), targets = new Set(), selected = null, at = null, marked = [], ended = [] } = {}) {
   const root = make("div", "picture");
   const owners = picture.owners ?? [];
-  const options = { onCell, playable, targets, selected, at, marked: new Set(marked), owners };
+  const options = { onCell, playable, targets, selected, at, marked: new Set(marked), ended: new Set(ended), owners };
   for (const [name, draw] of Object.entries(KINDS)) {
     if (picture[name]?.length) root.append(draw(picture[name], options));
   }
@@ -72,7 +73,26 @@ export function besideBoards(picture) {
 
 const withKinds = (picture, isIncluded) => Object.fromEntries(Object.entries(picture).map(([name, parts]) => [name, name in KINDS && !isIncluded(name) ? [] : parts]));
 
-function drawBoards(boards, options) {
+/** Whether boards are seen from the other side. */
+let isFlipped = false;
+
+/** Turns all boards that are drawn from now on, or turns them back. */
+export function flip(isOther) {
+  isFlipped = isOther;
+}
+
+/** A board turned by half a turn. */
+function turned(board) {
+  const opposite = { "▔": "▁", "▁": "▔", "▕": "▏", "▏": "▕" };
+  const cells = board.cells.map((cell) => ({
+    ...cell, column: board.columns.length - 1 - cell.column, row: board.rows.length - 1 - cell.row,
+    items: cell.items.map((item) => ({ ...item, symbol: opposite[item.symbol] ?? item.symbol })),
+  }));
+  return { ...board, columns: board.columns.toReversed(), rows: board.rows.toReversed(), cells: cells.toReversed() };
+}
+
+function drawBoards(given, options) {
+  const boards = isFlipped ? given.map((board) => (board.rows.length > 1 ? turned(board) : board)) : given;
   const root = make("div", "picture-boards");
   const titled = boards.length > 1;
   const sizes = boards.map((board) => [board.columns.length, board.rows.length]);
@@ -152,7 +172,7 @@ function isIn(symbol, set) {
   return symbol.length === 1 && set.includes(symbol);
 }
 
-function drawCell(board, cell, isLine, { onCell, playable, targets, selected, marked, owners }) {
+function drawCell(board, cell, isLine, { onCell, playable, targets, selected, marked, ended, owners }) {
   const canPlay = onCell !== null && playable.has(cell.id);
   const element = make(canPlay ? "button" : "div", "cell");
   const present = cell.items.filter((item) => item.symbol !== "" && item.share > 0);
@@ -168,11 +188,13 @@ function drawCell(board, cell, isLine, { onCell, playable, targets, selected, ma
   } else if (present.length) {
     element.setAttribute("role", "img");
   }
-  if (canPlay || present.length) element.setAttribute("aria-label", `${place}: ${inWords(present)}`);
+  const decides = ended.has(cell.id);
+  if (canPlay || present.length) element.setAttribute("aria-label", `${place}: ${inWords(present)}${decides ? ", decided the match" : ""}`);
   if (selected === cell.id) element.classList.add("selected");
   if (targets.has(cell.id)) element.classList.add("target");
   if (!isLine) element.append(...coordinates(board, cell));
   if (marked.has(cell.id)) element.classList.add("marked");
+  if (decides) element.classList.add("decides");
   element.title = cell.items.map((item) => item.title + percent(item.share)).join("\n") || place;
   if (present.some((item) => item.symbol === "?")) element.classList.add("fog");
   if (isLine) element.append(make("span", "cell-name", board.columns[cell.column]));

@@ -144,12 +144,12 @@ function sizeWords(logSize) {
   return size < LARGE ? Number(size.toPrecision(2)).toLocaleString("en") : `10^${(logSize / Math.LN10).toFixed(1)}`;
 }
 
-function drawBelief({ quality, picture }) {
+function drawBelief({ quality, picture, last }) {
   if (!picture) {
     return [el("p", {}, quality.how === "exact" ? "No state fits its moves and percepts: the match is over for it."
       : "No particle was found that fits its moves and percepts.")];
   }
-  return [el("h4", {}, "Its belief"), el("p", {}, `${bagWords(quality)}.`), drawPicture(picture, {})];
+  return [el("h4", {}, last ? "What it last believed, before the last turn" : "Its belief"), el("p", {}, `${bagWords(quality)}.`), drawPicture(picture, {})];
 }
 
 /** Simulations of HyperPlay-II after a move; `onMore` is called with the seed of the next line. */

@@ -1,36 +1,32 @@
 // A person's seat: the board, the umpire's words, the clock; and in a panel beside or below, the
 // turns, the rules and the settings.
 
-import { boardsOf, drawPicture, hasBoard } from "./board.js";
+import { boardsOf, drawPicture, flip, hasBoard } from "./board.js";
 import { chooser } from "./choosing.js";
-import { ask, counted, el, fill, follow, knownText, name, say, show, stay } from "./dom.js";
+import { ask, counted, el, fill, follow, knownText, name, say, scores, show, stay } from "./dom.js";
+import { redrawn } from "./motion.js";
 import { aboutGame, drawState, progress } from "./panels.js";
-import { ending } from "./seat_end.js";
-import { set, setting } from "./settings.js";
+import { ending, outcomeOf } from "./seat_end.js";
+import { flipButton, set, setting } from "./settings.js";
+import { play } from "./sound.js";
 import { inWords, isSaid, isWaiting, learn, move as moveWords, percept, wordsAndKif } from "./words.js";
 
 /** Time after which the seat is reloaded if the server refused a forced move. */
 const AGAIN_MS = 1_000;
-/** Most turns in the umpire's words where no board shows what is known. */
-const MAX_SEEN = 3;
 
 /** Whether a percept says more than moves and board show. */
 const isNews = (percept) => isSaid(percept) && !/^\(did /.test(percept);
-
-/** Whether a turn has such percepts. */
-const hasNews = (turn) => turn.percepts.some(isNews);
 
 export async function seat(id) {
   const path = `/api/seats/${id}`;
   let snapshot = await ask(path);
   let possibilities = null;
   let endView = null;
-  /** Turns with a forced move. */
-  const forced = new Set();
   snapshot.turns.forEach((turn) => learn(turn.words));
 
   const status = el("p", { class: "status" });
   const clock = el("p", { class: "clock", role: "timer" });
+  const goals = el("p", { class: "goals" });
   const waitBar = progress();
   const umpire = el("p", { class: "umpire", "aria-label": "What you saw" });
   const stage = el("div", { class: "stage", tabindex: "-1" });
@@ -41,10 +37,20 @@ export async function seat(id) {
   const about = el("p", { class: "quiet" });
   const everyMove = el("details", { onToggle: () => drawList() }, el("summary", {}, "All moves as a list"), list);
   const possibilitiesButton = el("button", { type: "button", "aria-pressed": "false", hidden: true, onClick: () => showPossibilities(!possibilities) }, "Show possibilities");
+  const backButton = el("button", { type: "button", hidden: true, onClick: takeBack }, "Take back");
+  const resignButton = el("button", { type: "button", onClick: () => resignDialog.showModal() }, "Resign");
+  const flipper = flipButton(`${snapshot.match.game}/${snapshot.role}`, flip, () => draw());
+  const tools = el("div", { class: "match-buttons" }, flipper, resignButton);
+  const others = el("section", { class: "others", "aria-label": "Another match" });
+  const resignDialog = el("dialog", { class: "card", "aria-label": "Resign?" },
+    el("p", {}, "If you resign, the match is over and lost."),
+    el("form", { method: "dialog", class: "move-buttons" },
+      el("button", { class: "primary", onClick: () => ask(`${path}/resign`, {}).catch(showProblem) }, "Resign"),
+      el("button", {}, "Play on")));
   const moreButton = el("button", { type: "button", class: "more-button", "aria-expanded": "false", "aria-controls": "more", onClick: toggleMore }, "More");
   const links = el("p", { class: "links" });
   const morePanel = el("aside", { class: "more stack", id: "more", "aria-label": "Turns, rules and settings" },
-    about, state, everyMove,
+    others, tools, about, state, everyMove,
     el("section", { "aria-labelledby": "turns" }, el("h2", { id: "turns" }, "Your turns"), turns),
     aboutGame(snapshot.about), settingsPanel(), links);
   if (snapshot.open_minds) links.append(el("a", { href: `/match/${snapshot.match.id}` }, "Watch everything, players' minds included"));
@@ -52,10 +58,10 @@ export async function seat(id) {
   if (snapshot.more) links.append(el("a", { href: "/" }, "To the lobby"));
   else document.querySelector(".brand").removeAttribute("href");
   const page = el("div", { class: "seat-page" },
-    el("section", { class: "turnbar", "aria-label": "The turn" }, el("div", { class: "turn-line" }, status, clock), waitBar.element, umpire),
+    el("section", { class: "turnbar", "aria-label": "The turn" }, el("div", { class: "turn-line" }, status, clock, goals), waitBar.element, umpire),
     el("section", { class: "stage-place", "aria-label": "What you know" }, stage),
     el("section", { class: "moves" }, el("h2", { id: "moves-title", class: "unseen" }, "Your moves"), actions),
-    el("div", { class: "tools" }, possibilitiesButton, moreButton), morePanel);
+    el("div", { class: "tools" }, possibilitiesButton, backButton, moreButton), morePanel, resignDialog);
   document.body.classList.add("at-seat");
   show(`${snapshot.match.game}: you play ${snapshot.role}`, page);
 
@@ -80,8 +86,7 @@ export async function seat(id) {
     page.classList.toggle("over", isOver);
     drawStatus();
     if (isOver) {
-      if (!endView && snapshot.more) links.prepend(el("a", { href: `/match/${snapshot.match.id}` }, "Replay, with all minds"));
-      endView ??= ending({ snapshot, path, stage, actions });
+      endView ??= ending({ snapshot, path, stage, actions, others });
       endView.draw();
     } else {
       drawBoard();
@@ -93,8 +98,10 @@ export async function seat(id) {
   function drawStatus() {
     const { match } = snapshot;
     if (match.status === "over") {
-      const score = match.goals?.[snapshot.role];
-      fill(status, match.error ? `The match ended early: ${match.error}` : `The match is over: you scored ${score ?? "no"} points.`);
+      const { kind, words } = outcomeOf(snapshot);
+      status.dataset.outcome = kind;
+      fill(status, name(words));
+      fill(goals, ...(["won", "lost", "drew"].includes(kind) && !match.error ? scores(match.goals) : []));
     } else if (snapshot.ask?.moves.length === 1 && setting("forced")) {
       const onlyMove = snapshot.ask.moves[0];
       fill(status, isWaiting(onlyMove.move) ? "You wait." : ["Your only move: ", wordsAndKif(onlyMove.words, onlyMove.move)]);
@@ -102,44 +109,28 @@ export async function seat(id) {
     else if (snapshot.waiting?.length) fill(status, "Waiting for ", name(snapshot.waiting.join(", "), 80), " …");
     else fill(status, snapshot.frame ? "The others are thinking …" : "Preparing the match …");
     waitBar.show(snapshot.frame || match.status === "over" ? null : snapshot.preparing);
-    fill(umpire, ...lastSeen());
+    fill(umpire, ...toldSinceChoice());
   }
 
-  /** Moves and percepts since this role last had a choice, without repetitions in a row. */
-  function lastSeen() {
-    const events = newTurns().flatMap((turn) => [
-      ...Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== snapshot.role && !isWaiting(move)),
-      ...turn.percepts.filter(isNews),
-    ]);
-    return events.filter((event, number) => event !== events[number - 1]).flatMap((event, number) => [
-      number ? " " : null,
-      typeof event === "string" ? percept(event) : el("span", {}, name(event[0], 40), ": ", moveWords(event[1])),
-    ]);
-  }
-
-  /**
-   * The turns in the umpire's words: the last turn in which the role had a choice, and all turns
-   * since. Two such turns in a row mean that the umpire refused a move: then earlier turns still count,
-   * and equal refusals appear once. Where no board shows what is known, the last turns with percepts
-   * count.
-   */
-  function newTurns() {
+  /** Moves of the others and percepts since this role last had a choice; repetitions in a row are counted. */
+  function toldSinceChoice() {
     const turns = snapshot.turns.filter((turn) => turn.turn);
-    if (snapshot.frame && !snapshot.frame.state.boards.length) return turns.filter(hasNews).slice(snapshot.match.status === "over" ? -1 : -MAX_SEEN);
-    const isOwn = (turn) => turn && !forced.has(turn.turn - 1) && !isWaiting(turn.move);
-    const included = [];
-    let index = turns.length - 1;
-    if (isOwn(turns[index])) {
-      while (isOwn(turns[index - 1]) && `${turns[index - 1].percepts}` === `${turns[index].percepts}`) index -= 1;
-      included.unshift(turns[index]);
-      index = isOwn(turns[index - 1]) ? -1 : index - 1;
-    }
-    for (; index >= 0; index -= 1) {
-      included.unshift(turns[index]);
-      if (isOwn(turns[index])) break;
-    }
-    return included;
+    const choice = turns.findLastIndex((turn) => turn.chose ?? !isWaiting(turn.move));
+    const lines = turns.slice(Math.max(0, choice)).flatMap((turn) => [
+      ...othersMoves(turn).map(([role, move]) => el("span", {}, name(role, 40), ": ", moveWords(move))),
+      ...turn.percepts.filter(isNews).map((kif) => percept(kif, turn.words)),
+    ]);
+    if (!lines.length && choice >= 0) return [el("span", { class: "quiet" }, "Since your last choice you were told nothing.")];
+    const different = lines.filter((line, number) => line.textContent !== lines[number - 1]?.textContent);
+    return different.flatMap((line, number) => {
+      const end = number + 1 < different.length ? lines.indexOf(different[number + 1]) : lines.length;
+      const times = end - lines.indexOf(line);
+      return [number ? " " : null, line, times > 1 ? ` (${times} times)` : null];
+    });
   }
+
+  /** Known moves of the other roles in a turn, without those that waited. */
+  const othersMoves = (turn) => Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== snapshot.role && !isWaiting(move));
 
   function drawBoard() {
     if (!snapshot.frame) return;
@@ -147,7 +138,7 @@ export async function seat(id) {
     const picture = possibilities ?? snapshot.frame.state;
     const isBoard = hasBoard(picture);
     page.classList.toggle("has-board", isBoard);
-    fill(stage, drawPicture(isBoard ? boardsOf(picture) : picture, { ...choice.onStage(), at: lastCell, marked: snapshot.frame.marks }));
+    redrawn(stage, () => fill(stage, drawPicture(isBoard ? boardsOf(picture) : picture, { ...choice.onStage(), at: lastCell, marked: snapshot.frame.marks })));
     if (focused) [...stage.querySelectorAll("[data-cell]")].find((cell) => cell.dataset.cell === focused)?.focus();
   }
 
@@ -165,22 +156,27 @@ export async function seat(id) {
 
   function drawPanel() {
     const { known, state: picture, view } = snapshot.frame ?? {};
-    possibilitiesButton.hidden = !known?.states || known.states === 1 || snapshot.match.status === "over";
+    const isOver = snapshot.match.status === "over";
+    possibilitiesButton.hidden = !known?.states || known.states === 1 || isOver;
+    backButton.hidden = !snapshot.can_take_back || isOver || !snapshot.turns.some((turn) => turn.chose);
+    backButton.disabled = !snapshot.ask;
+    resignButton.hidden = isOver;
+    flipper.hidden = !picture || !hasBoard(picture);
+    about.hidden = isOver;
     fill(about, known ? knownText(known, "you") : snapshot.frame ? "Everybody sees everything." : "");
-    fill(state, ...(picture ? drawState(picture, view) : []));
+    fill(state, ...(picture && !isOver ? drawState(picture, view) : []));
     fill(turns, ...snapshot.turns.filter((turn) => turn.turn).reverse().map(turnLine));
   }
 
   /** A turn: the own move, known moves of other roles, and percepts. */
   function turnLine(turn) {
-    const otherMoves = Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== snapshot.role && !isWaiting(move));
     const ownMove = isWaiting(turn.move) ? ["you wait"] : ["you: ", moveWords(turn.move)];
-    const moves = otherMoves.map(([role, move]) => [name(role, 40), ": ", moveWords(move)]);
+    const moves = othersMoves(turn).map(([role, move]) => [name(role, 40), ": ", moveWords(move)]);
     const news = turn.percepts.filter(isNews);
     const lines = isWaiting(turn.move) && moves.length ? moves : [ownMove, ...moves];
     return el("li", { value: `${turn.turn}` },
       ...lines.map((move) => el("span", {}, ...move)),
-      news.length ? el("span", { class: "seen" }, ...news.flatMap((kif, number) => [number ? " · " : null, percept(kif)])) : null,
+      news.length ? el("span", { class: "seen" }, ...news.flatMap((kif, number) => [number ? " · " : null, percept(kif, turn.words)])) : null,
       ...turn.faults.map((fault) => el("span", { class: "fault" }, name(fault))));
   }
 
@@ -209,7 +205,8 @@ export async function seat(id) {
       } }), ` ${text}`);
     return el("section", { "aria-labelledby": "settings" }, el("h2", { id: "settings" }, "Settings"),
       box("forced", "Play forced moves", () => { playForced(); draw(); }),
-      box("kif", "Show KIF instead of words"));
+      box("kif", "Show KIF instead of words"),
+      box("sound", "Sound", () => play("turn")));
   }
 
   // ---------------------------------------------------------------- moves
@@ -217,7 +214,6 @@ export async function seat(id) {
   /** Plays a forced move, if the setting says so. */
   function playForced() {
     if (snapshot.ask?.moves.length !== 1 || !setting("forced")) return;
-    forced.add(snapshot.ask.turn);
     send(snapshot.ask.moves[0].move, true);
   }
 
@@ -246,6 +242,13 @@ export async function seat(id) {
       fill(status, error.message);
     }
   }
+
+  /** Asks for another course of the match; the server then has this page reload the seat. */
+  async function takeBack() {
+    await ask(`${path}/back`, {}).catch(showProblem);
+  }
+
+  const showProblem = (error) => fill(status, error.message);
 
   // ---------------------------------------------------------------- time
 
@@ -292,6 +295,7 @@ export async function seat(id) {
       snapshot.turns.push(frame);
       newQuestion();
       draw();
+      play("move");
       if (possibilities) showPossibilities(true);
       if (frame.turn) say(`Turn ${frame.turn}: you saw ${frame.percepts.filter(isSaid).map((kif) => inWords("percepts", kif)).join(" ") || "nothing"}`);
     },
@@ -301,6 +305,7 @@ export async function seat(id) {
       draw();
       tick();
       playForced();
+      if (snapshot.ask) play("turn");
       if (snapshot.ask) say(`Turn ${question.turn + 1}: it is your move; ${counted(question.moves.length, "legal move")}`);
     },
     moved: () => {
@@ -318,6 +323,7 @@ export async function seat(id) {
       snapshot.ask = null;
       newQuestion();
       draw();
+      play("end");
       say(status.textContent);
       stay();
     },

@@ -1,18 +1,35 @@
-// The end of a match at a seat: the truth beside the role's knowledge, turn by turn, and buttons for
+// The end of a match at a seat: who won, the truth beside the role's knowledge, turn by turn, and
 // another match.
 
-import { drawPicture } from "./board.js";
-import { ask, el, fill, knownText, name, scores } from "./dom.js";
+import { boardsOf, drawPicture, hasBoard } from "./board.js";
+import { ask, counted, el, fill, knownText, name } from "./dom.js";
 import { goTo } from "./links.js";
+import { redrawn } from "./motion.js";
 import { stronger, swapped, weaker } from "./strength.js";
 import { isWaiting, learn, move as moveWords } from "./words.js";
+
+/** How a match ended for a role: `{kind, words}`; kinds are `won`, `lost`, `drew`, `scored` and `none`. */
+export function outcomeOf({ match, rules, role }) {
+  const players = match.roles.filter((each) => each !== "random");
+  const [, resigned] = /^(\S+) resigned$/.exec(match.error ?? "") ?? [];
+  if (resigned === role) return { kind: "lost", words: "You resigned" };
+  if (resigned && players.length === 2) return { kind: "won", words: `You won: ${resigned} resigned` };
+  if (match.error) return { kind: "none", words: `The match ended early: ${match.error}` };
+  const own = match.goals?.[role] ?? null;
+  if (own === null) return { kind: "none", words: "The match is over: the rules give no score" };
+  if (players.length === 1) return { kind: "scored", words: `You scored ${counted(own, "point")}` };
+  if (rules.shares_goals) return { kind: "scored", words: `Together you scored ${counted(own, "point")}` };
+  const best = Math.max(...players.filter((each) => each !== role).map((each) => match.goals[each] ?? 0));
+  if (own > best) return { kind: "won", words: "You won" };
+  return own < best ? { kind: "lost", words: "You lost" } : { kind: "drew", words: "You drew" };
+}
 
 /**
  * @param snapshot the state of the seat, from the server.
  * @param path path of the seat's answers.
- * @param stage, actions elements to draw in.
+ * @param stage, actions, others elements to draw in; `others` is for what need not be in sight.
  */
-export function ending({ snapshot, path, stage, actions }) {
+export function ending({ snapshot, path, stage, actions, others }) {
   const truths = new Map();
   const seatFrames = new Map();
   let turn = -1;
@@ -38,13 +55,18 @@ export function ending({ snapshot, path, stage, actions }) {
     const [truth, seatFrame] = await Promise.all([fetched(truths, requested, "truth"), fetched(seatFrames, requested, "turns")]);
     if (requested !== turn) return;
     learn(truth?.words);
-    fill(stage, el("div", { class: "halves" },
-      seatFrame && seatFrame.known ? half("What you knew", seatFrame.state, seatFrame.marks, knownText(seatFrame.known, "you")) : null,
-      truth ? half("The truth", truth.state, truth.marks, ...moves(truth)) : el("p", {}, "The record of this match cannot be replayed.")));
+    const when = seatFrame?.over ? "Before the last turn: " : "";
+    const knew = seatFrame?.known ? half("What you knew", seatFrame, when, knownText(seatFrame.known, "you")) : null;
+    redrawn(stage, () => fill(stage, el("div", { class: "halves" }, knew,
+      truth ? half("The truth", truth, ...moves(truth)) : el("p", {}, "The record of this match cannot be replayed."))));
+    halves.hidden = !knew || !truth;
   }
 
-  const half = (title, picture, marked, ...words) => el("section", { class: "half", "aria-label": title },
-    el("h2", {}, title), el("div", { class: "half-place" }, drawPicture(picture, { marked })), el("p", { class: "quiet" }, ...words));
+  function half(title, { state, marks, ended }, ...words) {
+    const picture = hasBoard(state) ? boardsOf(state) : state;
+    return el("section", { class: "half", "aria-label": title }, el("h2", {}, title), el("p", { class: "quiet" }, ...words),
+      el("div", { class: hasBoard(state) ? "half-place" : "half-place scrolls-down" }, drawPicture(picture, { marked: marks, ended })));
+  }
 
   const moves = (frame) => Object.entries(frame.moves).filter(([, move]) => !isWaiting(move)).flatMap(
     ([role, move], number) => [number ? "; " : null, name(role, 40), ": ", moveWords(move)]);
@@ -59,27 +81,27 @@ export function ending({ snapshot, path, stage, actions }) {
     }
   }
 
-  function nextMatchButtons() {
-    const { match, clocks } = snapshot;
-    const current = { players: match.players, play_clock_s: clocks.play_s };
-    const change = (offer) => el("button", { type: "button", onClick: () => begin(offer.request) }, offer.text);
-    return el("div", { class: "move-buttons" },
-      el("button", { type: "button", class: "primary", onClick: () => begin(current) }, "Play again"),
-      ...[swapped(current, match.roles), stronger(current), weaker(current)].filter(Boolean).map(change));
-  }
-
-  /** Where there is room for one board only. */
-  const halfButton = el("button", { type: "button", class: "which-half", onClick: () => {
-    fill(halfButton, stage.classList.toggle("shows-knew") ? "Show the truth" : "Show what you knew");
-  } }, "Show what you knew");
+  /** Which of the two boards is in sight, where there is room for one only. */
+  const halves = el("div", { class: "which-half", role: "group", "aria-label": "Board", hidden: true }, ...["The truth", "What you knew"].map((words, number) =>
+    el("button", { type: "button", "aria-pressed": `${!number}`, onClick: (event) => {
+      stage.classList.toggle("shows-knew", number === 1);
+      for (const button of halves.children) button.setAttribute("aria-pressed", `${button === event.target}`);
+    } }, words)));
 
   function draw() {
-    const hidden = !snapshot.rules.is_told;
+    const { match, clocks } = snapshot;
+    const current = { players: match.players, play_clock_s: clocks.play_s };
+    const change = ({ text, request }) => el("button", { type: "button", onClick: () => begin(request) }, text);
+    const offers = [swapped(current, match.roles), stronger(current), weaker(current)].filter(Boolean);
     fill(actions,
-      snapshot.match.goals && !snapshot.match.error ? el("p", { class: "goals" }, ...scores(snapshot.match.goals)) : null,
+      halves,
       el("div", { class: "controls small", role: "group", "aria-label": "Turns" }, step("Previous turn", "◀", -1),
         el("label", { for: "turn", class: "unseen" }, "Turn"), slider, step("Next turn", "▶", 1), number),
-      hidden ? halfButton : null, snapshot.more ? nextMatchButtons() : null, links, problem);
+      snapshot.more ? el("div", { class: "move-buttons" },
+        el("button", { type: "button", class: "primary", onClick: () => begin(current) }, "Play again"),
+        el("a", { class: "button", href: `/match/${match.id}#turn=0` }, "Replay")) : null,
+      links, problem);
+    fill(others, ...(snapshot.more && offers.length ? [el("h2", {}, "Another match"), el("div", { class: "move-buttons" }, ...offers.map(change))] : []));
     go(turn < 0 ? last() : turn);
   }
 

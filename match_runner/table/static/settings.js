@@ -1,7 +1,9 @@
 // A person's settings, kept in this browser: for the page, and for the next match.
 
+import { el } from "./dom.js";
+
 const PLACE = "ggp-table-settings";
-const AT_FIRST = { forced: true, kif: false, begin: null };
+const AT_FIRST = { forced: true, kif: false, sound: false, flipped: [], begin: null };
 
 function allSettings() {
   try {
@@ -11,7 +13,7 @@ function allSettings() {
   }
 }
 
-/** The value of a setting: `forced`, `kif` or `begin`. */
+/** The value of a setting: `forced`, `kif`, `sound`, `flipped` or `begin`. */
 export const setting = (name) => allSettings()[name];
 
 /** Keeps a setting, at least for this page if the browser keeps nothing. */
@@ -30,3 +32,23 @@ function apply() {
 }
 
 apply();
+
+/**
+ * A button that turns the boards of a page round; the next match of that game at that place begins so.
+ *
+ * @param place the game, and the role if somebody plays.
+ * @param flip called with whether boards are turned, at once and at each press.
+ * @param redraw called after a press.
+ */
+export function flipButton(place, flip, redraw) {
+  const isFlipped = () => setting("flipped").includes(place);
+  const button = el("button", { type: "button", class: "flip", "aria-pressed": `${isFlipped()}`, onClick: () => {
+    const others = setting("flipped").filter((each) => each !== place);
+    set("flipped", isFlipped() ? others : [...others, place]);
+    button.setAttribute("aria-pressed", `${isFlipped()}`);
+    flip(isFlipped());
+    redraw();
+  } }, "Flip the board");
+  flip(isFlipped());
+  return button;
+}

@@ -1,10 +1,12 @@
 // A match for visitors who may see all of it: the state and every role's view, turn by turn.
 
-import { besideBoards, boardsOf, drawPicture, hasBoard } from "./board.js";
+import { besideBoards, boardsOf, drawPicture, flip, hasBoard } from "./board.js";
 import { ask, counted, el, fill, follow, knownText, name, ownLinks, say, scores, show, stay } from "./dom.js";
 import { bagWords, decisionTable, mindPanel } from "./mind.js";
 import { aboutGame, progress } from "./panels.js";
+import { redrawn } from "./motion.js";
 import { moveList, player, valueChart } from "./replay.js";
+import { flipButton } from "./settings.js";
 import { inWords, learn, move as moveWords, saw } from "./words.js";
 
 export async function watch(path, id, key) {
@@ -27,6 +29,7 @@ export async function watch(path, id, key) {
     await go(currentTurn + 1);
     return currentTurn < last();
   });
+  const flipper = flipButton(snapshot.match.game, flip, () => draw());
   const controls = el("div", { class: "controls", role: "group", "aria-label": "Turns" },
     step("First turn", "|◀", () => 0), step("Previous turn", "◀", () => currentTurn - 1),
     el("label", { for: "turn", class: "unseen" }, "Turn"), slider,
@@ -38,6 +41,8 @@ export async function watch(path, id, key) {
   const about = el("p", { class: "quiet" });
   const title = el("h2", { id: "state" }, "The state");
   const faults = el("ul", { class: "faults" });
+  const takenBack = (snapshot.match.taken_back ?? []).map(({ role, turn, move }) =>
+    el("li", {}, name(role, 40), ` took back its move in turn ${turn + 1}: `, moveWords(move)));
   const cards = el("div", { class: "roles" });
   const list = el("div", { class: "scrolls-down" });
   const chart = el("div");
@@ -47,8 +52,8 @@ export async function watch(path, id, key) {
     controls,
     el("div", { class: "watch-page" },
       el("section", { class: "stack", "aria-labelledby": "state" },
-        title, status, waitBar.element, state, besideBoard, about, faults,
-        chart, download,
+        title, status, waitBar.element, state, besideBoard, about, faults, el("ul", { class: "faults quiet" }, ...takenBack),
+        chart, el("div", { class: "row" }, flipper, download),
         isRecord || snapshot.match.status === "over" ? null : endButton, aboutGame(snapshot.about)),
       el("section", { class: "stack", "aria-labelledby": "roles" },
         el("h2", { id: "roles" }, "Every role's moves and percepts"), cards,
@@ -88,8 +93,9 @@ export async function watch(path, id, key) {
     if (requested !== currentTurn) return;
     const isBoard = hasBoard(frame.state);
     const rest = isBoard ? besideBoards(frame.state) : null;
+    flipper.hidden = !isBoard;
     state.classList.toggle("half-place", isBoard);
-    fill(state, drawPicture(isBoard ? boardsOf(frame.state) : frame.state, { marked: frame.marks }));
+    redrawn(state, () => fill(state, drawPicture(isBoard ? boardsOf(frame.state) : frame.state, { marked: frame.marks, ended: frame.ended })));
     fill(besideBoard, rest && drawPicture(rest, {}));
     // The log of a server has only one role's percepts, which may not determine the state.
     if (frame.known) fill(title, "What ", name(snapshot.match.roles[0], 40), " knew");
@@ -119,7 +125,7 @@ export async function watch(path, id, key) {
   function drawStatus() {
     const { match } = snapshot;
     waitBar.show(snapshot.turns.length || match.status === "over" ? null : snapshot.preparing);
-    if (currentTurn < last()) fill(status, currentTurn ? "" : "The initial state.");
+    if (currentTurn < last()) fill(status);
     else if (match.status === "over") {
       fill(status, match.error ? `The match ended early: ${match.error}` : "The match is over: ",
         match.goals && !match.error ? el("span", {}, ...scores(match.goals)) : "");
@@ -193,7 +199,8 @@ export async function watch(path, id, key) {
     event.preventDefault();
     go(to);
   });
-  await go(fromAddress() ?? last(), true);
+  // A replay begins at the beginning.
+  await go(fromAddress() ?? (snapshot.match.status === "over" ? 0 : last()), true);
   if (snapshot.match.status === "over") {
     stay();
     return;

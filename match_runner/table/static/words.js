@@ -20,7 +20,8 @@ export const wordsAndKif = (words, kif, maxLength = 200) => el("span", { class: 
   el("span", { class: "words" }, name(words, maxLength)), el("code", { class: "kif" }, name(kif, maxLength)));
 
 export const move = (kif) => wordsAndKif(inWords("moves", kif), kif);
-export const percept = (kif) => wordsAndKif(inWords("percepts", kif), kif);
+/** A percept; the words of a turn, if they are given, know whose move it was. */
+export const percept = (kif, words) => wordsAndKif(words?.percepts?.[kif] ?? inWords("percepts", kif), kif);
 export const fluent = (kif) => wordsAndKif(inWords("fluents", kif), kif);
 
 /** Whether a move means that its role waits. */

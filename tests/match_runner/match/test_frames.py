@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 import ggp
@@ -74,3 +76,80 @@ def test_openspiels_own_words_are_shown_beside_the_terms() -> None:
     assert boards[0][:3] == ["...", "...", "..."]
     marks = [sum(line.count("x") + line.count("o") for line in board[:3]) for board in boards]
     assert marks == list(range(len(record.turns) + 1))
+
+
+# ---------------------------------------------------------------- what decided a match
+
+
+def ended(game: str, seed: int) -> list[str]:
+    """The cells that decided a random match."""
+    loaded = ggp.load(game, backend="prolog")
+    players = {role: "random" for role in loaded.roles if role != "random"}
+    record = ggp.play_match(loaded, players, seed=seed)
+    *before, last = frames_of(record, None)
+    assert not any(frame["ended"] for frame in before)
+    return list(last["ended"])
+
+
+def test_the_line_that_decided_a_match_is_marked() -> None:
+    assert ended("krieg_tic_tac_toe", 0) == ["marked:1,1", "marked:2,2", "marked:3,3"]
+    artist = MatchArtist(ggp.load("connect_four", backend="prolog").program)
+    first = ["1 1", "2 2", "3 3", "4 4", "8 1"]
+    second = ["2 1", "3 1", "3 2", "4 1", "4 2", "4 3"]
+    turn = TurnRecord({"first": "(drop 4)", "second": "noop"}, {}, {}, {}, ())
+    discs = [f"(disc {at} first)" for at in first] + [f"(disc {at} second)" for at in second]
+    frame = artist.frame(11, turn, [*discs, "(control second)"], over=True)
+    assert frame["ended"] == ["disc:1,1", "disc:2,2", "disc:3,3", "disc:4,4"]
+
+
+MATE = """
+    . . R . .
+    . p . . k
+    . r . . p
+    P . P q P
+    R . . . K
+"""
+
+
+def test_the_pieces_of_a_mate_are_marked() -> None:
+    """The queen, the king and the pawn that guards the queen: without one there is no mate."""
+    names = {"p": "pawn", "r": "rook", "q": "queen", "k": "king"}
+    board = [
+        f"(cell {file} {5 - row} {'white' if piece.isupper() else 'black'} {names[piece.lower()]})"
+        for row, line in enumerate(MATE.split("\n")[1:6])
+        for file, piece in zip("abcde", line.split(), strict=True)
+        if piece != "."
+    ]
+    artist = MatchArtist(ggp.load("kriegspiel_5x5", backend="prolog").program)
+    turn = TurnRecord({"white": "noop", "black": "(move d 4 d 2)"}, {}, {}, {}, ())
+    fluents = [*board, "(control white)", "(plies 20)", "(quiet 1)"]
+    frame = artist.frame(38, turn, fluents, over=True)
+    assert frame["ended"] == ["cell:d,2", "cell:e,1", "cell:e,3"]
+
+
+def test_nothing_is_marked_where_pieces_are_counted_or_nobody_is_ahead() -> None:
+    othello = ggp.load("othello", backend="prolog")
+    rng, state = random.Random(0), othello.initial()
+    while not state.terminal:
+        joint = {role: rng.choice(state.legal(role)) for role in othello.roles}
+        state = state.play(joint).state
+    artist = MatchArtist(othello.program)
+    turn = TurnRecord(joint, {}, {}, {}, ())
+    assert artist.frame(60, turn, state.fluents, over=True)["ended"] == []
+    assert ended("kuhn_poker", 0) == []
+    artist = MatchArtist(ggp.load("tic_tac_toe", backend="prolog").program)
+    xs, os = ["1 1", "1 2", "2 3", "3 1", "3 2"], ["2 1", "2 2", "1 3", "3 3"]
+    board = [f"(marked {at} {who})" for who, cells in (("x", xs), ("o", os)) for at in cells]
+    turn = TurnRecord({"xplayer": "(mark 3 2)", "oplayer": "noop"}, {}, {}, {}, ())
+    full = artist.frame(9, turn, [text.replace(" x)", " xplayer)") for text in board], over=True)
+    assert full["ended"] == []
+
+
+def test_of_two_lines_one_is_marked_that_has_the_last_move() -> None:
+    artist = MatchArtist(ggp.load("tic_tac_toe", backend="prolog").program)
+    cells = ["1 1", "2 1", "3 1", "1 2", "1 3"]
+    board = [f"(marked {cell} xplayer)" for cell in cells]
+    turn = TurnRecord({"xplayer": "(mark 1 1)", "oplayer": "noop"}, {}, {}, {}, ())
+    marked = artist.frame(9, turn, board, over=True)["ended"]
+    assert "marked:1,1" in marked
+    assert len(marked) == 3

@@ -25,6 +25,13 @@ ARGUMENTS = (
     "WebUIToolbar,TopChromeWebUI",
 )
 
+SIZES = {
+    "wide": {"width": 1280, "height": 800},
+    "phone": {"width": 375, "height": 667},
+    "lying": {"width": 667, "height": 375},
+}
+"""Sizes of windows; `make verify` tries all of them, the test command the first."""
+
 OWN_RULES = "\\\\own"
 """In the lobby, what stands in place of a game for one's own rules."""
 
@@ -70,6 +77,28 @@ def fits(page: Page) -> bool:
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
     return is_narrow
+
+
+SETTLED = """() => new Promise(requestAnimationFrame).then(
+  () => Promise.allSettled(document.getAnimations().map((motion) => motion.finished))
+)"""
+"""Waits for motions: colours of an element that changes are not its own."""
+
+
+def faults(page: Page) -> list[tuple[str, str]]:
+    """Faults that axe finds, in light and dark colours: rule and element.
+
+    The window needs `bypass_csp`.
+    """
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.evaluate(SETTLED)
+    violations = Axe().run(page).response["violations"]
+    page.emulate_media(color_scheme="dark")
+    page.evaluate(SETTLED)
+    violations += Axe().run(page, options={"runOnly": ["color-contrast"]}).response["violations"]
+    page.emulate_media(color_scheme="light")
+    return [(violation["id"], violation["nodes"][0]["html"]) for violation in violations]
 
 
 def choose_game(page: Page, game: str) -> None:

@@ -52,10 +52,13 @@ def seated(
 
     Args:
         role: the person's; else the first one.
-        more: of the match, or of the window (`viewport`, `may_fail`).
+        more: of the match, or of the window (`viewport`, `may_fail`, `bypass_csp`,
+            `reduced_motion`).
     """
     options = {"viewport": match_options.pop("viewport", {"width": 1280, "height": 800})}
-    options["may_fail"] = match_options.pop("may_fail", "")
+    for name in ("may_fail", "bypass_csp", "reduced_motion"):
+        if name in match_options:
+            options[name] = match_options.pop(name)
     text = match_options.get("rules") or find_game(game).read_text(encoding="utf-8")
     roles = [role_name for role_name in read_program(text, game).roles if role_name != RANDOM]
     players = {
@@ -268,11 +271,12 @@ def test_terms_are_words_and_kif_on_demand(browser: Browser, table: LiveTable) -
 @pytest.mark.verify
 def test_cards_stay_in_sight_where_nothing_is_drawn(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "leduc_poker", seed=1) as page:
-        dealt = page.locator(".umpire").inner_text()
-        assert dealt.startswith("You are dealt a ")
+        assert page.locator(".umpire").inner_text().startswith("You are dealt a ")
+        card = page.locator(".stage li:has-text('player1')").first.inner_text()
         press(page)
         page.wait_for_selector(".history li >> nth=2", state="attached")
-        assert page.locator(".umpire").inner_text().startswith(f"{dealt} The other ")
+        assert page.locator(".umpire").inner_text().startswith("The other ")
+        assert card in page.locator(".stage").inner_text()
 
 
 @pytest.mark.verify

@@ -67,12 +67,15 @@ def test_the_probability_of_each_fluent_is_shown(table: LiveTable, bomb: str) ->
     assert "round 1" in picture
 
 
-def test_after_the_last_turn_there_is_nothing_to_think(table: LiveTable, bomb: str) -> None:
+def test_after_the_last_turn_minds_say_what_they_last_believed(table: LiveTable, bomb: str) -> None:
     last = len(table.get(f"/api/matches/{bomb}")["turns"]) - 1
     events = look(table, f"/api/matches/{bomb}/mind?role=agent&turn={last}")
     assert "values" not in events
     (belief,) = events["belief"]
-    assert (belief["quality"]["entries"], belief["picture"]) == (0, None)
+    (before,) = look(table, f"/api/matches/{bomb}/mind?role=agent&turn={last - 1}")["belief"]
+    assert belief["quality"]["entries"] >= 1
+    assert (belief["last"], before["last"]) == (True, False)
+    assert belief["picture"] == before["picture"]
 
 
 @pytest.mark.parametrize("query", ["role=nobody&turn=1", "role=agent&turn=99", "role=agent&turn=x"])
