@@ -70,8 +70,9 @@ def distinct(numbers: IntArray | NDArray[np.int32], limit: int) -> IntArray:
 
 def offsets_of(counts: IntArray) -> IntArray:
     """`[L + 1]` offsets of consecutive segments with these lengths."""
-    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=offsets[1:])
+    offsets = np.empty(len(counts) + 1, dtype=np.int64)
+    offsets[0] = 0
+    counts.cumsum(out=offsets[1:])  # half the time of `np.cumsum`, which looks for this method
     return offsets
 
 

@@ -39,6 +39,7 @@ from ggp.machine.base import (
     Machine,
     States,
 )
+from ggp.machine.on_circuit import on_circuit
 from ggp.machine.mixing import GOLDEN, finalised
 
 LANES_AT_ONCE = 1 << 15
@@ -94,7 +95,7 @@ class OpenTurn:
             joint_moves: `[K, R]`.
         """
         machine, states, percepts = self.machine, self.states, self.percepts
-        if isinstance(machine, Matcher):
+        if on_circuit(machine) or isinstance(machine, Matcher):
             at = rows
             if len(rows) < len(states):
                 # Pass only the states that are completed.

@@ -21,19 +21,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.gdl.program import RANDOM
 from ggp.machine.arrays import Packed, first_seen, offsets_of, unpack
 from ggp.machine.base import BoolArray, IntArray, Ragged
 from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.play.kernels.block_kernels import (
+    MoveNames,
+    OpenLists,
     advance_matching,
     count_bits,
     list_bits,
+    list_candidates,
+    list_open,
     run_query,
 )
 from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW, legal_word, query_word
 from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, Query, Tape
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.percepts import MoveTable
+from ggp.machine.threads import made_once
 
 _PLAIN_STEPS = 50
 """Steps of Python that a query about a single state counts as, see `Kernel.is_spared`."""
@@ -115,6 +121,68 @@ class Answers:
         values = np.zeros(counts.sum(), dtype=np.int64)
         list_bits(moves, names, values)
         return Ragged(offsets_of(counts), values)
+
+    def open_lists(
+        self, packed: Packed, role: int, moves: IntArray, refused: IntArray
+    ) -> OpenLists | None:
+        """The moves that each role may have made, see `list_open`; None if loading the kernel is
+        not worth it yet."""
+        names = self._all_names
+        if list_open.is_spared(len(packed) * len(names.firsts)):
+            return None
+        words = self.ask(self._queries.look, packed)
+        num_roles, most = len(names.firsts), int(np.bitwise_count(words).sum())
+        lists = OpenLists(
+            np.empty((num_roles, len(packed) + 1), dtype=np.int64),
+            np.empty(most, dtype=np.int64),
+            np.empty(most),
+            np.empty(len(packed)),
+        )
+        list_open.unchecked(words, names, role, moves, refused, lists)
+        num_open = int(lists.offsets[-1, -1])
+        return lists._replace(values=lists.values[:num_open], logs=lists.logs[:num_open])
+
+    def candidates(self, packed: Packed, role: int, set_offsets: IntArray) -> Ragged | None:
+        """The moves of a role that are legal in some state of each set, see `list_candidates`; None
+        if loading the kernel is not worth it yet."""
+        if list_candidates.is_spared(len(packed)):
+            return None
+        query, names = self._queries.legal(role), self._names[role]
+        words = self.ask(query, packed)
+        values = np.empty(int(np.bitwise_count(words).sum()), dtype=np.int64)
+        offsets, seen = np.empty_like(set_offsets), np.empty(words.shape[1], dtype=np.uint64)
+        list_candidates.unchecked(words, names, set_offsets, seen, offsets, values)
+        return Ragged(offsets, values[: offsets[-1]])
+
+    def are_legal(self, packed: Packed, role: int, moves: IntArray) -> BoolArray:
+        """`[L]` whether a move of a role is legal in each state."""
+        words, _ = self.legal_bits(packed, role)
+        places = self._moves.places[role][moves]
+        word = words[np.arange(len(moves)), places >> 6]
+        is_set = word >> (places & 63).astype(np.uint64) & np.uint64(1) != 0
+        return np.asarray(is_set & (places >= 0) & (moves >= 0))
+
+    @made_once
+    def _all_names(self) -> MoveNames:
+        """The moves of all roles in the words of `Queries.look`."""
+        ids = self._moves.numbers
+        firsts = self._queries.role_moves[:-1].astype(np.int64)
+        counts = np.maximum(np.arange(1 + max(map(len, ids))), 1)
+        logs = np.repeat(-np.log(counts)[None], len(ids), axis=0)
+        circuit = self._queries.circuit
+        if RANDOM in circuit.roles:  # as in `Machine.chance`, to the last bit
+            logs[circuit.roles.index(RANDOM)] = np.log(1.0 / counts)
+        return MoveNames(self._queries.look.starts[:-1], firsts, np.concatenate(ids), logs)
+
+    @made_once
+    def _names(self) -> list[MoveNames]:
+        """For each role, its moves in the words of `Queries.legal`."""
+        names, ids = self._all_names, self._moves.numbers
+        starts = [self._queries.legal(role).starts[:-1] for role in range(len(ids))]
+        return [
+            MoveNames(start, names.firsts[:1], moves, names.logs)
+            for start, moves in zip(starts, ids, strict=True)
+        ]
 
     def stepped(self, packed: Packed, joint_moves: IntArray) -> Packed:
         """The words of `Queries.step` after joint moves.
@@ -222,6 +290,8 @@ class _FewStates:
             rows = spare.pop()
         except IndexError:
             rows = self._new_rows()
+        if len(rows) < query.num_rows:
+            rows = np.empty(query.num_rows, dtype=np.uint64)
         asker.code(query, packed, no_moves, _NO_ROWS, out, rows)
         spare.append(rows)
         return out
@@ -272,7 +342,7 @@ class _FewStates:
     def _asker(self, query: Query, packed: Packed, moves: IntArray, move_rows: I32) -> _Asker:
         words = int(query.starts[-1])
         out = np.empty((len(packed), words), dtype=np.uint64)
-        rows = self._new_rows()
+        rows = np.empty(query.num_rows, dtype=np.uint64)
         code = query_word.code_for(query, packed, moves, move_rows, out, rows)
         return self._askers.setdefault(id(query), _Asker(code, words))
 

@@ -39,6 +39,7 @@ from ggp.machine.compiling.vectors import WIDTH, words_of
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts import RevealedMoves
 from ggp.machine.propnet.play.answers import Answers
+from ggp.machine.propnet.play.kernels.block_kernels import OpenLists
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels.narrow import NARROW
 from ggp.machine.propnet.play.layout.queries import Queries
@@ -152,6 +153,42 @@ class PropnetMachine(CircuitTurns):
         if stuck >= 0 and not allow_stuck:
             raise NoLegalMoveError(self.roles[role], self._fluents.texts(packed[stuck][None])[0])
         return legal
+
+    def open_lists(
+        self, states: States, role: int, moves: IntArray, refused: IntArray, most: int
+    ) -> OpenLists | None:
+        """The moves that each role may have made in a turn of which a role knows its own move.
+
+        Args:
+            role: this role; not `random`.
+            moves: `[L]` its move, `UNKNOWN` if not known.
+            refused: `[L]` its refused try, see `PathTree.extend`.
+            most: most moves that another role may have.
+
+        Returns:
+            the fields of `OpenMoves`; None if there may be too many moves, or if there has been too
+            little work for a kernel.
+        """
+        others = (len(ids) for j, ids in enumerate(self._moves.numbers) if j != role)
+        if max(others, default=0) > most:
+            return None
+        return self._answers.open_lists(self._packed(states), role, moves, refused)
+
+    def candidates(self, states: States, role: int, set_offsets: IntArray) -> Ragged | None:
+        """The moves of a role that are legal in at least one state of each set, in order of
+        appearance.
+
+        Args:
+            set_offsets: `[S + 1]` states of each set.
+
+        Returns:
+            S lists; None if there has been too little work for a kernel.
+        """
+        return self._answers.candidates(self._packed(states), role, set_offsets)
+
+    def are_legal(self, states: States, role: int, moves: IntArray) -> BoolArray:
+        """`[L]` whether a move of a role is legal in each state; not where it is `UNKNOWN`."""
+        return self._answers.are_legal(self._packed(states), role, moves)
 
     def chance(self, states: States) -> Chance:
         return even_chance(self, states)
