@@ -123,10 +123,13 @@ def chunks(sizes: IntArray, limit: int | Callable[[], int]) -> Iterator[tuple[in
     Args:
         limit: a number, or a function that returns the limit of the next run.
     """
-    ends = np.cumsum(sizes)
+    ends = sizes.cumsum()
     start, total = 0, 0
     while start < len(ends):
         most = limit() if callable(limit) else limit
+        if ends[-1] <= total + most:
+            yield start, len(ends)
+            return
         end = max(int(np.searchsorted(ends, total + most, side="right")), start + 1)
         yield start, end
         start, total = end, int(ends[end - 1])

@@ -177,6 +177,8 @@ def list_completions(
             break
         rows = lanes[at]
         matches, _ = _matching(turn, rows, *turn.options.joint(rows, numbers))
+        if len(at) == counts.sum():
+            return matches, counts
         parts.append(matches)
         num_matches += len(matches.lanes)
         num_tried += np.bincount(at, minlength=len(lanes))

@@ -56,7 +56,9 @@ class Answers:
         self._moves = moves
         self._few_states = _FewStates(queries, moves)
         self._blank: list[tuple[Packed, Packed]] = []  # scratch of `matching`
-        self._blocks: dict[int, list[tuple[Packed, Packed]]] = {}  # of `evaluate`, by query
+        # Of `evaluate`, by query, as queries live as long as the machine: machine code and scratch.
+        self._blocks: dict[int, tuple[Callable[..., None], list[tuple[Packed, Packed]]]] = {}
+        self._matchers: dict[int, Callable[..., int]] = {}  # machine code of `matching`, by role
 
     def ask(self, query: Query, packed: Packed) -> Packed:
         """`[L, query.starts[-1]]` the words of a query's literals, which depend on no move."""
@@ -66,13 +68,17 @@ class Answers:
 
     def evaluate(self, query: Query, packed: Packed, moves: NDArray[np.int32]) -> Packed:
         """The same with blocks of 1,024 lanes, and with moves, given as rows of `Queries.step`."""
+        packed = np.ascontiguousarray(packed)
         out = np.empty((len(packed), query.starts[-1]), dtype=np.uint64)
-        spare = self._blocks.setdefault(id(query), [])  # queries live as long as the machine
+        code, spare = self._blocks.get(id(query), (None, []))
         try:
             scratch = spare.pop()
         except IndexError:
             scratch = aligned_words(query.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
-        run_query(query, packed, moves, out, *scratch, WIDTH)
+        if code is None:
+            code = run_query.code_for(query, packed, moves, out, *scratch, WIDTH)
+            _, spare = self._blocks.setdefault(id(query), (code, spare))
+        code(query, packed, moves, out, *scratch, WIDTH)
         spare.append(scratch)
         return out
 
@@ -222,11 +228,11 @@ class Answers:
             scratch = self._blank.pop()
         except IndexError:
             scratch = self._new_blank()
-        num_matches = advance_matching(
-            packed,
-            lanes,
+        arguments = (
+            np.ascontiguousarray(packed),
+            np.ascontiguousarray(lanes),
             step.row_of,
-            joint_moves,
+            np.ascontiguousarray(joint_moves),
             self._moves.rows,
             step.tape,
             step.literals(0, len(circuit.next)),
@@ -238,6 +244,10 @@ class Answers:
             out,
             WIDTH,
         )
+        code = self._matchers.get(role)
+        if code is None:
+            code = self._matchers[role] = advance_matching.code_for(*arguments)
+        num_matches = code(*arguments)
         self._blank.append(scratch)
         if num_matches < 0:
             # Raises an error that says what is wrong.
