@@ -99,7 +99,9 @@ class OpenTurn:
             at = rows
             if len(rows) < len(states):
                 # Pass only the states that are completed.
-                used_lanes, at = np.unique(rows, return_inverse=True)
+                is_used = np.zeros(len(states), dtype=np.bool_)
+                is_used[rows] = True
+                at, used_lanes = (is_used.cumsum() - 1)[rows], is_used.nonzero()[0]
                 states, percepts, rows = states.take(used_lanes), percepts[used_lanes], at
             matches = machine.step_matching(states, at, joint_moves, self.role, percepts)
             if matches is not None:
@@ -210,8 +212,8 @@ def _lane_by_lane(
     """The pairs in pieces of whole lanes."""
     for start, end in chunks(counts, at_once):
         sizes = counts[start:end]
-        at = np.repeat(np.arange(start, end), sizes)
-        yield at, np.arange(len(at)) - np.repeat(offsets_of(sizes)[:-1], sizes)
+        at, firsts = np.arange(start, end).repeat(sizes), offsets_of(sizes)[:-1]
+        yield at, np.arange(len(at)) - firsts.repeat(sizes)
 
 
 def draw_completions(

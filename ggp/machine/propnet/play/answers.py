@@ -86,16 +86,21 @@ class Answers:
         """`[L]` whether each is terminal."""
         return np.asarray(self.ask(self._queries.terminal, packed)[:, 0] != 0)
 
-    def goal_values(self, packed: Packed) -> Iterator[tuple[list[tuple[str, ...]], IntArray]]:
-        """For each role, the different lists of goal values, and `[L]` which one each state has."""
-        query, queries = self._queries.goals, self._queries
+    def goal_rows(self, packed: Packed) -> Iterator[tuple[Packed, IntArray]]:
+        """For each role, the different rows of bits of goal values, and `[L]` which one each state
+        has."""
+        query = self._queries.goals
         words = self.ask(query, packed)
-        for role, outputs in enumerate(queries.circuit.goals):
+        for role in range(len(self._queries.circuit.goals)):
             rows = query.part(words, role)
             first, group = first_seen(rows.view(np.int64))
-            bits = unpack(rows[first], len(outputs.names))
-            texts = [tuple(outputs.names[k] for k in np.flatnonzero(lane)) for lane in bits]
-            yield texts, group
+            yield rows[first], group
+
+    def goal_texts(self, role: int, rows: Packed) -> list[tuple[str, ...]]:
+        """The goal values of a role in each row of `goal_rows`."""
+        names = self._queries.circuit.goals[role].names
+        bits = unpack(rows, len(names))
+        return [tuple(names[k] for k in np.flatnonzero(lane)) for lane in bits]
 
     def legal(self, packed: Packed, role: int) -> tuple[int, Ragged]:
         """The legal moves of a role, and the first state that is stuck, or -1."""

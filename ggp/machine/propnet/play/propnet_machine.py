@@ -135,16 +135,32 @@ class PropnetMachine(CircuitTurns):
     def goals(self, states: States) -> FloatArray:
         packed = self._packed(states)
         values = np.zeros((len(packed), len(self.roles)))
-        # Lanes with the same goal values are settled together.
-        for role, (texts, group) in enumerate(self._answers.goal_values(packed)):
-            numbers = [self._goal_values.settle(role, candidates) for candidates in texts]
+        # Lanes with the same goal values are settled together, and once in all.
+        for role, (rows, group) in enumerate(self._answers.goal_rows(packed)):
+            numbers = [self._goal_number(role, row) for row in rows]
             values[:, role] = np.array(numbers, dtype=np.float64)[group]
         return values
 
+    def _goal_number(self, role: int, row: Packed) -> float:
+        """The goal value of a role as a number, from the bits of its goal values."""
+        key = role, row.tobytes()
+        number = self._settled.get(key)
+        if number is None:
+            texts = self._answers.goal_texts(role, row[None])[0]
+            number = self._settled[key] = self._goal_values.settle(role, texts)
+        return number
+
+    @made_once
+    def _settled(self) -> dict[tuple[int, bytes], float]:
+        """Goal values by role and bits."""
+        return {}
+
     def goal_texts(self, states: States) -> list[tuple[tuple[str, ...], ...]]:
         """See `GoalTexts`."""
-        answers = self._answers.goal_values(self._packed(states))
-        columns = [[texts[k] for k in group.tolist()] for texts, group in answers]
+        columns = []
+        for role, (rows, group) in enumerate(self._answers.goal_rows(self._packed(states))):
+            texts = self._answers.goal_texts(role, rows)
+            columns.append([texts[k] for k in group.tolist()])
         return list(zip(*columns, strict=True))
 
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
