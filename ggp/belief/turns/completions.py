@@ -39,8 +39,8 @@ from ggp.machine.base import (
     Machine,
     States,
 )
-from ggp.machine.on_circuit import on_circuit
 from ggp.machine.mixing import GOLDEN, finalised
+from ggp.machine.on_circuit import on_circuit
 
 LANES_AT_ONCE = 1 << 15
 """Completions stepped side by side: bounds memory, and the delay of a stop."""

@@ -149,7 +149,8 @@ class Answers:
             np.empty(most),
             np.empty(len(packed)),
         )
-        list_open.unchecked(words, names, role, moves, refused, lists)
+        told = (np.ascontiguousarray(ids, dtype=np.int64) for ids in (moves, refused))
+        list_open.unchecked(words, names, role, *told, lists)
         num_open = int(lists.offsets[-1, -1])
         return lists._replace(values=lists.values[:num_open], logs=lists.logs[:num_open])
 
@@ -161,6 +162,7 @@ class Answers:
         query, names = self._queries.legal(role), self._names[role]
         words = self.ask(query, packed)
         values = np.empty(int(np.bitwise_count(words).sum()), dtype=np.int64)
+        set_offsets = np.ascontiguousarray(set_offsets, dtype=np.int64)
         offsets, seen = np.empty_like(set_offsets), np.empty(words.shape[1], dtype=np.uint64)
         list_candidates.unchecked(words, names, set_offsets, seen, offsets, values)
         return Ragged(offsets, values[: offsets[-1]])

@@ -98,7 +98,7 @@ class Queues:
             # Reused, because touching new memory costs more than short playouts.
             self._even = even = _Even.of(2 * num_entries)
         return Queue(
-            packed,
+            np.ascontiguousarray(packed),  # as machine code for it expects
             even.place[:num_entries],
             even.once[:num_entries],
             -1,
@@ -133,7 +133,7 @@ class Queues:
         """
         size = len(trials.lanes)
         return Queue(
-            packed,
+            np.ascontiguousarray(packed),  # as machine code for it expects
             np.ascontiguousarray(trials.lanes),
             np.ascontiguousarray(trials.counts),
             role,

@@ -427,6 +427,9 @@ class PropnetMachine(CircuitTurns):
         RowTable(1).numbers(np.arange(1000, dtype=np.uint64)[:, None])  # a table that grows
         self._answers.ask(self._queries.goals, wide.packed)
         self.legal(wide, 0, allow_stuck=True)
+        self.candidates(states, 0, np.array([0, 2]))
+        unknown = np.full(2, UNKNOWN)
+        self._answers.open_lists(states.packed, 0, unknown, unknown)
         moves = [self._some_moves(states, role) for role in range(len(self.roles))]
         joint_moves = np.stack(moves, axis=1)
         if (joint_moves != UNKNOWN).all():
