@@ -149,8 +149,9 @@ class Answers:
             np.empty(most),
             np.empty(len(packed)),
         )
-        told = (np.ascontiguousarray(ids, dtype=np.int64) for ids in (moves, refused))
-        list_open.unchecked(words, names, role, *told, lists)
+        moves = np.ascontiguousarray(moves, dtype=np.int64)
+        refused = np.ascontiguousarray(refused, dtype=np.int64)
+        list_open.unchecked(words, names, role, moves, refused, lists)
         num_open = int(lists.offsets[-1, -1])
         return lists._replace(values=lists.values[:num_open], logs=lists.logs[:num_open])
 
