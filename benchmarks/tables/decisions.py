@@ -133,8 +133,11 @@ def _timed_parts() -> Iterator[dict[str, float]]:
         setattr(owner, name, timed(part, getattr(owner, name)))
     code_for = Kernel.code_for
     replaced.append((Kernel, "code_for", code_for))
-    # Callers that keep machine code keep it timed.
-    Kernel.code_for = lambda *args: timed("kernels", code_for(*args))  # type: ignore[method-assign]
+
+    def timed_code(*args: Any) -> Callable[..., Any]:
+        return timed("kernels", code_for(*args))
+
+    setattr(Kernel, "code_for", timed_code)  # noqa: B010  # callers that keep code keep it timed
     try:
         yield spent
     finally:
