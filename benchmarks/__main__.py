@@ -2,6 +2,8 @@
 
 python -m benchmarks --rulesheets FOLDER --out results.json
 python -m benchmarks.compare before.json after.json
+
+Rows of parts that `compare` knows say how many times as fast they are as in `STORED`.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from typing import Any, NamedTuple
 import click
 
 from benchmarks.circuits import measure_circuits, show_circuits
+from benchmarks.compare import MEASURES, name_of
 from benchmarks.loading import measure_loading, show_loading
 from benchmarks.system import describe_system
 from benchmarks.tables.boards import measure_boards
-from benchmarks.tables.decisions import GAMES as DECISIONS
+from benchmarks.tables.decisions import CASES as DECISIONS
 from benchmarks.tables.decisions import measure_decision
 from benchmarks.tables.environments import measure_environments
 from benchmarks.tables.evaluation import measure_evaluation
@@ -64,9 +67,9 @@ def _profile(options: Wanted) -> Rows:
 
 def _decisions(options: Wanted) -> Rows:
     rows = []
-    for name in DECISIONS:
-        with spinner(f"first decisions in {name}"):
-            rows.append(measure_decision(name, options.size, options.rounds))
+    for name, player in DECISIONS:
+        with spinner(f"first decisions of {player} in {name}"):
+            rows.append(measure_decision(name, player, options.rounds))
     return rows
 
 
@@ -100,6 +103,9 @@ def _at_once(label: str, measure: Callable[[Wanted], Any]) -> Callable[[Wanted],
 
     return measured
 
+
+STORED = Path(__file__).resolve().parents[1] / "docs" / "measured" / "runs" / "performance.json"
+"""A run of the build before, as `--out` writes it."""
 
 PARTS: dict[str, tuple[str, Callable[[Wanted], Any]]] = {
     "speed": ("states a second", _speed),
@@ -171,7 +177,7 @@ PARTS: dict[str, tuple[str, Callable[[Wanted], Any]]] = {
     type=click.IntRange(min=1),
     default=8,
     show_default=True,
-    help="n of the hyperplay2 compared.",
+    help="n of the hyperplay2 in `evaluation`.",
 )
 @click.option("--game", "games", multiple=True, help="Boards only: measure this game; or a path.")
 @click.option("--only", multiple=True, type=click.Choice(list(PARTS)), help="Measure only this.")
@@ -193,7 +199,7 @@ def main(
     for name, (title, measure) in PARTS.items():
         if only and name not in only:
             continue
-        results[name] = measure(options)
+        results[name] = with_ratios(name, measure(options))
         if title and not as_json:
             show(title, results[name] if isinstance(results[name], list) else [results[name]])
     if "profile" in results:
@@ -202,6 +208,18 @@ def main(
         click.echo(json.dumps(results, indent=1))
     if out is not None:
         out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def with_ratios(part: str, rows: Any) -> Any:
+    """The rows, and how many times as fast each is as in the stored run of the build before."""
+    stored = json.loads(STORED.read_text()).get(part, [])
+    for _, speed in (measure for measure in MEASURES.values() if measure[0] == part):
+        before = {name_of(row): speed(row) for row in stored}
+        for row in rows:
+            if before.get(name_of(row)) and speed(row):
+                row["ratio"] = round(speed(row) / before[name_of(row)], 2)
+        break
+    return rows
 
 
 def show(title: str, rows: list[dict[str, Any]]) -> None:

@@ -22,6 +22,11 @@ MEASURES: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], float]]] = {
 """By option: the part of a result, and the speed in a row of it."""
 
 
+def name_of(row: Mapping[str, Any]) -> str:
+    """What a row is about: its game, and its player if it has one."""
+    return f"{row['game']} {row['player']}" if "player" in row else str(row["game"])
+
+
 @click.command()
 @click.argument("before", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("after", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -40,7 +45,7 @@ def main(before: Path, after: Path, backend: str, measure: str | None, as_json: 
     the geometric mean."""
     part, speed = MEASURES.get(measure or "", ("speed", lambda row: row.get(backend)))
     old, new = (
-        {row["game"]: speed(row) for row in json.loads(path.read_text()).get(part, [])}
+        {name_of(row): speed(row) for row in json.loads(path.read_text()).get(part, [])}
         for path in (before, after)
     )
     ratios = {game: new[game] / old[game] for game in old if old[game] and new.get(game)}

@@ -1,4 +1,4 @@
-"""Whole decisions: how long the first one of `hyperplay2` takes, and where its time goes."""
+"""Whole decisions: how long the first one of a match takes, and where its time goes."""
 
 from __future__ import annotations
 
@@ -13,70 +13,82 @@ import numpy as np
 
 from ggp.gdl.normalize import load
 from ggp.machine import Machine, build_machine
+from ggp.machine.compiling.jit import Kernel
 from ggp.players import Player, make_player, parse_spec
 
-GAMES = (
-    "krieg_tic_tac_toe",
-    "battleships_in_fog",
-    "blind_breakthrough",
-    "kriegspiel_king_rook",
-    "mastermind",
-    "meier",
+CASES = (
+    ("krieg_tic_tac_toe", "hyperplay2:n=4"),
+    ("krieg_tic_tac_toe", "hyperplay2:n=8"),
+    ("krieg_tic_tac_toe", "ismcts"),
+    ("battleships_in_fog", "hyperplay2:n=8"),
+    ("blind_breakthrough", "hyperplay2:n=8"),
+    ("kuhn_poker", "hyperplay2:n=8"),
+    ("meier", "hyperplay2:n=8"),
 )
+"""Games and players."""
 
 _PARTS = (
-    ("playout kernel", "ggp.machine.propnet.play.playouts", "play"),
-    ("around it", "ggp.machine.propnet.play.propnet_machine", "PropnetMachine.playouts_after"),
-    ("trials", "ggp.search.playouts", "plan_trials"),
-    ("candidates", "ggp.search.playouts", "candidates"),
-    ("best moves", "ggp.search.playouts", "best_moves"),
-    ("belief", "ggp.belief.samplers.hyperplay_sampler", "HyperPlaySampler.at"),
-    ("belief", "ggp.belief.samplers.hyperplay_sampler", "HyperPlaySampler.advance"),
-    ("steps of belief", "ggp.machine.propnet.play.propnet_machine", "PropnetMachine.step_matching"),
-    ("steps", "ggp.machine.propnet.play.propnet_machine", "PropnetMachine.step"),
-    ("legal moves", "ggp.machine.propnet.play.propnet_machine", "PropnetMachine.legal"),
+    ("kernels", "ggp.machine.compiling.jit", "Kernel.__call__"),
+    ("kernels", "ggp.machine.compiling.jit", "Kernel.unchecked"),
+    ("bags", "ggp.belief.samplers.hyperplay_sampler", "HyperPlaySampler.at"),
+    ("bags", "ggp.belief.samplers.hyperplay_sampler", "HyperPlaySampler.advance"),
+    ("candidates and trials", "ggp.search.playouts", "HyperPlayPolicy.__call__"),
+    (
+        "around playouts",
+        "ggp.machine.propnet.play.propnet_machine",
+        "PropnetMachine.playouts_after",
+    ),
+    ("waves", "ggp.search.trees.paths_tree", "PathsTree.wave"),
+    ("turns", "ggp.search.simulations", "Simulator.run"),
+    ("combining", "ggp.search.estimates", "Tally.add"),
+    ("combining", "ggp.search.estimates", "Tally.estimates"),
 )
 """The timed parts: name, module, function. Time in a part within another is its own."""
 
 
-def measure_decision(game: str, size: int, rounds: int) -> dict[str, Any]:
+def measure_decision(game: str, spec: str, rounds: int) -> dict[str, Any]:
     """One row: seconds of CPU of the first decision there is in a match, without a clock.
 
     `seconds` is the least of several decisions of different seeds; the others are their shares in
-    percent of the time, of one more decision.
+    percent of the time, of more decisions. What is not in kernels is Python and numpy.
     """
     program = load(game)
     machine = build_machine(program, "propnet")
     seconds, states = [], []
     for seed in range(1 + rounds):  # the first one also compiles and loads
-        player = player_at_first_decision(machine, size, seed)
+        player = player_at_first_decision(machine, spec, seed)
         visited, started = machine.states_visited, time.process_time()
         player.choose()
         seconds.append(time.process_time() - started)
         states.append(machine.states_visited - visited)
     row: dict[str, Any] = {
         "game": game,
+        "player": spec,
         "seconds": round(min(seconds[1:]), 4),
         "median_s": round(median(seconds[1:]), 4),
         "states": int(median(states[1:])),
     }
-    player = player_at_first_decision(machine, size, 1)
     with _timed_parts() as spent:
-        started = time.perf_counter()
-        player.choose()
-        whole = time.perf_counter() - started
+        machine = build_machine(program, "propnet")  # it takes kernels that are timed
+        player_at_first_decision(machine, spec, 1).choose()
+        spent.update(dict.fromkeys(spent, 0.0))
+        players = [player_at_first_decision(machine, spec, seed) for seed in range(1, 1 + rounds)]
+        started = time.thread_time()
+        for player in players:
+            player.choose()
+        whole = time.thread_time() - started
     row.update({part: round(100 * took / whole, 1) for part, took in spent.items()})
     row["rest"] = round(100 * (1 - sum(spent.values()) / whole), 1)
     return row
 
 
-def player_at_first_decision(machine: Machine, size: int, seed: int) -> Player:
+def player_at_first_decision(machine: Machine, spec: str, seed: int) -> Player:
     """A player of whichever role first has more than one legal move in a random match."""
     rng = np.random.default_rng(seed)
     roles = [role for role in range(len(machine.roles)) if role != machine.random_role]
-    spec = parse_spec(f"hyperplay2:n={size}")
     players = {
-        role: make_player(spec, machine, role, np.random.default_rng(seed)) for role in roles
+        role: make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
+        for role in roles
     }
     state = machine.initial()
     while True:
@@ -99,12 +111,12 @@ def _timed_parts() -> Iterator[dict[str, float]]:
 
     def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def run(*args: Any, **options: Any) -> Any:
-            started = time.perf_counter()
+            started = time.thread_time()
             stack.append(0.0)
             try:
                 return function(*args, **options)
             finally:
-                took = time.perf_counter() - started
+                took = time.thread_time() - started
                 spent[part] += took - stack.pop()
                 if stack:
                     stack[-1] += took
@@ -117,10 +129,15 @@ def _timed_parts() -> Iterator[dict[str, float]]:
         *outer, name = path.split(".")
         for attribute in outer:
             owner = getattr(owner, attribute)
-        function = getattr(owner, name, None)
-        if function is not None:  # there are versions without it
-            replaced.append((owner, name, function))
-            setattr(owner, name, timed(part, function))
+        replaced.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, timed(part, getattr(owner, name)))
+    code_for = Kernel.code_for
+    replaced.append((Kernel, "code_for", code_for))
+
+    def timed_code(*args: Any) -> Callable[..., Any]:
+        return timed("kernels", code_for(*args))
+
+    setattr(Kernel, "code_for", timed_code)  # noqa: B010  # callers that keep code keep it timed
     try:
         yield spent
     finally:

@@ -128,7 +128,10 @@ def _states(machine: Machine, seconds: float) -> float:
 
 def _simulations(machine: Machine, number: int) -> float:
     """Simulations a second of first decisions."""
-    players = [player_at_first_decision(machine, 4, number + seed) for seed in range(DECISIONS)]
+    players = [
+        player_at_first_decision(machine, "hyperplay2:n=4", number + seed)
+        for seed in range(DECISIONS)
+    ]
     began_s = time.monotonic()
     num_simulations = sum(map(_simulate, players))
     return num_simulations / (time.monotonic() - began_s)

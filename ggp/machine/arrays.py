@@ -70,8 +70,9 @@ def distinct(numbers: IntArray | NDArray[np.int32], limit: int) -> IntArray:
 
 def offsets_of(counts: IntArray) -> IntArray:
     """`[L + 1]` offsets of consecutive segments with these lengths."""
-    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=offsets[1:])
+    offsets = np.empty(len(counts) + 1, dtype=np.int64)
+    offsets[0] = 0
+    counts.cumsum(out=offsets[1:])  # half the time of `np.cumsum`, which looks for this method
     return offsets
 
 
@@ -122,10 +123,13 @@ def chunks(sizes: IntArray, limit: int | Callable[[], int]) -> Iterator[tuple[in
     Args:
         limit: a number, or a function that returns the limit of the next run.
     """
-    ends = np.cumsum(sizes)
+    ends = sizes.cumsum()
     start, total = 0, 0
     while start < len(ends):
         most = limit() if callable(limit) else limit
+        if ends[-1] <= total + most:
+            yield start, len(ends)
+            return
         end = max(int(np.searchsorted(ends, total + most, side="right")), start + 1)
         yield start, end
         start, total = end, int(ends[end - 1])

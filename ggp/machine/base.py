@@ -106,7 +106,7 @@ class Ragged(NamedTuple):
     @property
     def counts(self) -> IntArray:
         """`[L]` length of each list."""
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
     def __getitem__(self, lane: int) -> IntArray:  # type: ignore[override]
         return self.values[self.offsets[lane] : self.offsets[lane + 1]]

@@ -17,6 +17,7 @@ from ggp.machine.abilities import PlayoutSums
 from ggp.machine.arrays import first_seen_columns, offsets_of, segment_ids, take_segments
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, Ragged
 from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.on_circuit import on_circuit
 
 # ------------------------------------------------------------------------
 # Plans trials of candidate moves on the entries of bags, and sums up their goals.
@@ -510,15 +511,18 @@ def candidates(machine: Machine, bags: Bags) -> Ragged:
 
     A depleted bag has none.
     """
-    sets = bags.sets
-    legal = machine.legal(sets.states, bags.role, allow_stuck=True)
-    set_of = segment_ids(legal.offsets[sets.offsets])
-    # By first appearance, since move ids depend on the machine's earlier work.
-    first, _ = first_seen_columns([set_of, legal.values])
-    moves = legal.values[first]
-    of_sets = offsets_of(np.bincount(set_of[first], minlength=len(sets)))
-    offsets, indices = take_segments(of_sets, bags.segment)
-    return Ragged(offsets, moves[indices])
+    sets, of_sets = bags.sets, None
+    if on_circuit(machine):
+        of_sets = machine.candidates(sets.states, bags.role, sets.offsets)
+    if of_sets is None:
+        legal = machine.legal(sets.states, bags.role, allow_stuck=True)
+        set_of = segment_ids(legal.offsets[sets.offsets])
+        # By first appearance, since move ids depend on the machine's earlier work.
+        first, _ = first_seen_columns([set_of, legal.values])
+        counts = np.bincount(set_of[first], minlength=len(sets))
+        of_sets = Ragged(offsets_of(counts), legal.values[first])
+    offsets, indices = take_segments(of_sets.offsets, bags.segment)
+    return Ragged(offsets, of_sets.values[indices])
 
 
 class Tally:

@@ -115,8 +115,10 @@ class LeafValues:
 
     def _in_range(self, ended: Playouts) -> FloatArray:
         low, high = self._machine.goal_range
-        goals = np.where(ended.finished[:, None], ended.goals, (low + high) / 2)
-        return np.clip((goals - low) / (high - low), 0.0, 1.0)
+        goals = ended.goals
+        if not ended.finished.all():
+            goals = np.where(ended.finished[:, None], goals, (low + high) / 2)
+        return np.minimum(np.maximum((goals - low) / (high - low), 0.0), 1.0)
 
 
 # ------------------------------------------------------------------------

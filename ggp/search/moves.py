@@ -218,6 +218,8 @@ def _sample_long_lists(chance: Chance, size: int, rng: np.random.Generator) -> C
 
 def is_legal(machine: Machine, states: States, role: int, moves: IntArray) -> BoolArray:
     """`[L]` whether each lane's move is legal for the role."""
+    if on_circuit(machine):
+        return machine.are_legal(states, role, moves)
     legal = machine.legal(states, role, allow_stuck=True)
     owner = segment_ids(legal.offsets)
     mask = np.zeros(len(moves), dtype=np.bool_)

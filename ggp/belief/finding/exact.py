@@ -65,6 +65,7 @@ class ExactSets:
         self._default_bounds = limit, bound
         self._limit, self._completions = self._default_bounds
         self._table = SetTable(setting.machine, MAX_TABLE_ENTRIES)
+        self._no_draws = np.random.default_rng(0)
         # By node: 0, or the size at which enumeration failed; the set must shrink before a retry.
         self._too_large = np.zeros(64)
 
@@ -131,8 +132,10 @@ class ExactSets:
         # The successor of a set that was too large is not tried either; its size is unknown.
         self._too_large[nodes[self._too_large[parents] > 0]] = np.inf
         ready = self._table.holds(parents)
-        if ready.any():
-            self._advance_and_store(role, nodes[ready], self._table.get(parents[ready]))
+        if not ready.all():
+            nodes, parents = nodes[ready], parents[ready]
+        if len(nodes):
+            self._advance_and_store(role, nodes, self._table.get(parents))
 
     def enumerate_from_start(self, role: int, nodes: IntArray) -> None:
         """Enumerate the sets of `[B]` paths of equal length, and of all their prefixes."""
@@ -245,10 +248,15 @@ class ExactSets:
             if self._is_late():
                 return
             batch = nodes[start:end]
-            sets = parent_sets.take(np.arange(start, end))
+            sets = parent_sets
+            if end - start < len(nodes):
+                sets = parent_sets.take(np.arange(start, end))
             successors = self._advance(
                 role, sets, batch, limit, self._completions, self._is_late
             ).sets
+            if successors.exact.all():
+                self._table.add(batch, successors)
+                continue
             exact = np.flatnonzero(successors.exact)
             self._table.add(batch[exact], successors.take(exact))
             if self._is_late():
@@ -266,7 +274,8 @@ class ExactSets:
         stop: Callable[[], bool],
     ) -> AdvancedSets:
         """Sets one turn later; a set over a limit comes back as not exact."""
-        rng = np.random.default_rng(0)  # enumeration draws nothing
+        # Enumeration draws nothing but the order of the completions of a single set.
+        rng = np.random.default_rng(0) if len(sets) == 1 else self._no_draws
         limits = TurnLimits(limit, expansions, stop=stop)
         return advance(self._setting, role, sets, paths, limits, rng)
 
@@ -277,7 +286,7 @@ class ExactSets:
         """The distinct paths among `[B]` whose sets are neither stored nor proved too large."""
         self._reserve(len(self._tree))
         nodes = nodes[~self._table.holds(nodes) & (self._too_large[nodes] == 0)]
-        return nodes[first_seen(nodes)[0]]
+        return nodes[first_seen(nodes)[0]] if len(nodes) else nodes
 
     def _reserve(self, num_nodes: int) -> None:
         self._too_large = enlarged(self._too_large, num_nodes, 0)
@@ -337,9 +346,9 @@ class SetTable:
         self._tick += 1
         self._last_use[nodes] = self._tick
         blocks = self._block[nodes]
-        first, group = first_seen(blocks)
-        if len(first) == 1:
+        if (blocks == blocks[0]).all():
             return self._blocks[int(blocks[0])].take(self._row[nodes])
+        first, group = first_seen(blocks)
         order = np.argsort(group, kind="stable")
         rows = np.split(self._row[nodes[order]], np.cumsum(np.bincount(group))[:-1])
         parts = [self._blocks[b].take(p) for b, p in zip(blocks[first], rows, strict=True)]
@@ -400,6 +409,8 @@ class SetTable:
     def _reserve(self, nodes: IntArray) -> None:
         """Make room for nodes."""
         length = 1 + int(nodes.max(initial=0))
+        if length <= len(self._block):
+            return
         self._block = enlarged(self._block, length, -1)
         self._row = enlarged(self._row, length, 0)
         self._last_use = enlarged(self._last_use, length, 0)

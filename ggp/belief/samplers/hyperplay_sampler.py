@@ -231,16 +231,18 @@ class HyperPlaySampler(Setting):
         """The bags of all paths: stored exact sets, and the given sampled sets."""
         is_exact = np.ones(len(paths), dtype=np.bool_)
         is_exact[sampled] = False
-        exact = np.flatnonzero(is_exact)
-        first, group = first_seen(paths[exact])
-        segment = np.empty(len(paths), dtype=np.int64)
-        segment[exact] = group
-        segment[sampled] = len(first) + np.arange(len(sampled))
+        exact_paths = paths[is_exact]
+        first, group = first_seen(exact_paths)
+        segment = group
+        if len(sampled):
+            segment = np.empty(len(paths), dtype=np.int64)
+            segment[is_exact] = group
+            segment[sampled] = len(first) + np.arange(len(sampled))
         if len(paths) == 1 and len(first):
             self._exact_at = self.tree.depth(int(paths[0]))
         parts = [] if sets is None else [sets]
         if len(first):
-            parts.insert(0, self._exact.get(paths[exact[first]]))
+            parts.insert(0, self._exact.get(exact_paths[first]))
         if not parts:
             parts = [self.nothing(0)]
         return Bags(role, paths, segment, join(self.machine, parts))

@@ -40,6 +40,7 @@ from ggp.machine.base import (
     States,
 )
 from ggp.machine.mixing import GOLDEN, finalised
+from ggp.machine.on_circuit import on_circuit
 
 LANES_AT_ONCE = 1 << 15
 """Completions stepped side by side: bounds memory, and the delay of a stop."""
@@ -94,11 +95,13 @@ class OpenTurn:
             joint_moves: `[K, R]`.
         """
         machine, states, percepts = self.machine, self.states, self.percepts
-        if isinstance(machine, Matcher):
+        if on_circuit(machine) or isinstance(machine, Matcher):
             at = rows
             if len(rows) < len(states):
                 # Pass only the states that are completed.
-                used_lanes, at = np.unique(rows, return_inverse=True)
+                is_used = np.zeros(len(states), dtype=np.bool_)
+                is_used[rows] = True
+                at, used_lanes = (is_used.cumsum() - 1)[rows], is_used.nonzero()[0]
                 states, percepts, rows = states.take(used_lanes), percepts[used_lanes], at
             matches = machine.step_matching(states, at, joint_moves, self.role, percepts)
             if matches is not None:
@@ -176,6 +179,8 @@ def list_completions(
             break
         rows = lanes[at]
         matches, _ = _matching(turn, rows, *turn.options.joint(rows, numbers))
+        if len(at) == counts.sum():
+            return matches, counts
         parts.append(matches)
         num_matches += len(matches.lanes)
         num_tried += np.bincount(at, minlength=len(lanes))
@@ -207,8 +212,8 @@ def _lane_by_lane(
     """The pairs in pieces of whole lanes."""
     for start, end in chunks(counts, at_once):
         sizes = counts[start:end]
-        at = np.repeat(np.arange(start, end), sizes)
-        yield at, np.arange(len(at)) - np.repeat(offsets_of(sizes)[:-1], sizes)
+        at, firsts = np.arange(start, end).repeat(sizes), offsets_of(sizes)[:-1]
+        yield at, np.arange(len(at)) - firsts.repeat(sizes)
 
 
 def draw_completions(

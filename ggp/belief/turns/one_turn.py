@@ -139,15 +139,16 @@ def advance(
     if limits.expansions is None:
         listed = _listing(options, set_of, capacity, draws=limits.draws)
         exact = sets.exact & (np.bincount(set_of[~listed], minlength=len(sets)) == 0)
+        work = np.where(listed, options.counts, LISTED_PER_ENTRY)
+        effort = np.bincount(set_of, weights=work, minlength=len(sets))
     else:
         num_open = np.bincount(set_of, weights=options.counts, minlength=len(sets))
         exact = sets.exact & (num_open <= limits.expansions)
         # A set with too many completions is not stepped at all.
-        options.counts[~exact[set_of]] = 0.0
+        effort = np.where(exact, num_open, 0.0)
+        if not exact.all():
+            options.counts[~exact[set_of]] = 0.0
         listed = np.ones(len(set_of), dtype=np.bool_)
-    effort = np.bincount(
-        set_of, weights=np.where(listed, options.counts, LISTED_PER_ENTRY), minlength=len(sets)
-    )
     parts = list(chunks(effort, COMPLETIONS_AT_ONCE))
     if len(parts) > 1:
         return _advance_parts(setting, role, sets, paths, parts, limits, rng)
@@ -210,8 +211,7 @@ def _complete(
 ) -> tuple[Completions, IntArray, BoolArray]:
     """Matching completions; `[S]` lanes stepped for each set; `[S]` whether `stop` cut it short."""
     counts = turn.options.counts
-    has_moves = counts > 0
-    lanes = np.flatnonzero(listed & has_moves)
+    lanes = (listed & (counts > 0)).nonzero()[0]
     # The order matters only if `stop` cuts the list short, and only within a set.
     is_single = len(sets) == 1
     children, num_tried = list_completions(
@@ -222,8 +222,7 @@ def _complete(
     cut = stepped < totals
     if is_single and cut[0] and stepped[0]:
         children = children.standing_for(totals[0] / stepped[0])
-    drawn_lanes = np.flatnonzero(~listed & has_moves)
-    if len(drawn_lanes):
+    if not listed.all() and len(drawn_lanes := np.flatnonzero(~listed & (counts > 0))):
         owners = set_of[drawn_lanes]
         # Number of children of an entry that fills its share of the set.
         full = np.ceil(np.exp(sets.log_weights[drawn_lanes]) * capacity[owners])
@@ -278,29 +277,30 @@ def _gather(
     if views is not None:
         keys.extend(views.T)
     first, group = first_seen_columns(keys)
-    if (owners[first][1:] < owners[first][:-1]).any():
+    set_of_group = owners[first]
+    if (set_of_group[1:] < set_of_group[:-1]).any():
         # Some were listed and some drawn, so children of one set are not neighbours.
-        order = np.argsort(owners[first], kind="stable")
+        order = np.argsort(set_of_group, kind="stable")
         first, group = first[order], np.argsort(order)[group]
-    log_weights, log_totals = _sum_weights(
-        sets.log_weights[children.lanes] + children.log_factors,
-        owners,
-        group,
-        len(first),
-        len(sets),
-    )
-    counts = np.bincount(owners[first], minlength=len(sets))
+        set_of_group = set_of_group[order]
+    log_weights = sets.log_weights[children.lanes] + children.log_factors
+    if len(first) < len(group):
+        log_weights = log_sums(log_weights, group, len(first))
+    else:  # each child is its own group
+        log_weights = log_weights[first]
+    log_totals = log_sums(log_weights, set_of_group, len(sets))
+    counts = np.bincount(set_of_group, minlength=len(sets))
     exact = exact & (counts <= capacity)
     sizes = counts.astype(np.float64)
     if not exact.all():
-        estimate = _estimate_sizes(sets, set_of, children, group, owners[first])
+        estimate = _estimate_sizes(sets, set_of, children, group, set_of_group)
         sizes = np.where(exact, sizes, np.maximum(estimate, sizes))
     # A sample drawn from an exact set counts as `capacity` draws (see `Segments.log_masses`).
     draws = np.where(sets.exact & ~exact, np.maximum(capacity, 1), 1)
     return Segments(
         offsets_of(counts),
         children.states.take(first),
-        log_weights,
+        log_weights - log_totals[set_of_group],
         exact,
         sizes,
         sets.log_masses + log_totals + np.log(draws),
@@ -330,17 +330,6 @@ def _estimate_sizes(
         totals = np.minimum(sets.sizes * set_totals / np.maximum(sets.counts, 1), MAX_COMPLETIONS)
     parents = np.bincount(group[first], minlength=len(owners))
     return estimated_sizes(parents, owners, totals)
-
-
-def _sum_weights(
-    log_weights: FloatArray, set_of: IntArray, group: IntArray, num_groups: int, num_sets: int
-) -> tuple[FloatArray, FloatArray]:
-    """`[G]` log of the weight of each group, normalised in each set; `[S]` log of the sums."""
-    summed = log_sums(log_weights, group, num_groups)
-    set_of_group = np.zeros(num_groups, dtype=np.int64)
-    set_of_group[group] = set_of
-    totals = log_sums(summed, set_of_group, num_sets)
-    return np.asarray(summed - totals[set_of_group]), totals
 
 
 # ------------------------------------------------------------------------

@@ -7,8 +7,8 @@ give our percepts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -62,53 +62,71 @@ class OpenMoves:
     """The moves each role may have made in each of L lanes.
 
     Attributes:
-        moves: by role, the list of its open moves in each lane; our list is the move we made.
-        log_probabilities: by role, the log prior of each of these moves: 0 for a move we chose,
-            -log(our legal moves) for a move that was drawn for us.
+        offsets: `[R, L + 1]` where the open moves of each role begin in `values` and `logs`; our
+            only open move is the one we made.
+        values: the moves, role after role.
+        logs: the log prior of each of these moves: 0 for a move we chose, -log(our legal moves) for
+            a move that was drawn for us.
         counts: `[L]` number of completions, as a float because it may be huge (up to
             `MAX_COMPLETIONS`); 0 if the lane contradicts the evidence.
     """
 
-    moves: list[Ragged]
-    log_probabilities: list[FloatArray]
+    offsets: IntArray
+    values: IntArray
+    logs: FloatArray
     counts: FloatArray
+
+    @classmethod
+    def of(cls, lists: Sequence[Ragged], logs: Sequence[FloatArray]) -> OpenMoves:
+        """The open moves of all roles, with the log priors of each role's."""
+        starts = offsets_of(np.array([len(moves.values) for moves in lists]))
+        counts = np.ones(len(lists[0].counts))
+        for moves in lists:
+            counts = np.minimum(counts * moves.counts, MAX_COMPLETIONS)
+        return cls(
+            np.stack([at + moves.offsets for at, moves in zip(starts, lists, strict=False)]),
+            np.concatenate([moves.values for moves in lists]),
+            np.concatenate(logs),
+            counts,
+        )
+
+    @property
+    def moves(self) -> list[Ragged]:
+        """By role, the list of its open moves in each lane."""
+        return [Ragged(row - row[0], self.values[row[0] : row[-1]]) for row in self.offsets]
+
+    @property
+    def log_probabilities(self) -> list[FloatArray]:
+        """By role, the log priors of its open moves."""
+        return [self.logs[row[0] : row[-1]] for row in self.offsets]
 
     def joint(self, lanes: IntArray, numbers: IntArray) -> tuple[IntArray, FloatArray]:
         """`[K, R]` joint moves of completions, given by number within their lanes, and `[K]` log of
         their priors."""
-        joint_moves = np.empty((len(lanes), len(self.moves)), dtype=np.int64)
+        joint_moves = np.empty((len(lanes), len(self.offsets)), dtype=np.int64)
         log_priors = np.empty(len(lanes))
         to_joint = joint_of.for_steps(joint_moves.size)
-        to_joint(lanes, numbers, *self._flat_lists, joint_moves, log_priors)
+        to_joint(lanes, numbers, self.offsets, self.values, self.logs, joint_moves, log_priors)
         return joint_moves, log_priors
-
-    @cached_property
-    def _flat_lists(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """The lists of all roles end to end: `[R, L + 1]` offsets, moves, log priors."""
-        starts = offsets_of(np.array([len(moves.values) for moves in self.moves]))
-        offsets = np.stack(
-            [at + lists.offsets for at, lists in zip(starts, self.moves, strict=False)]
-        )
-        values = np.concatenate([moves.values for moves in self.moves])
-        return offsets, values, np.concatenate(self.log_probabilities)
 
     def random(self, lanes: IntArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Like `joint`, for completions drawn at random, with replacement."""
-        joint_moves = np.empty((len(lanes), len(self.moves)), dtype=np.int64)
+        joint_moves = np.empty((len(lanes), len(self.offsets)), dtype=np.int64)
         log_priors = np.zeros(len(lanes))
-        for j, moves in enumerate(self.moves):
-            indices = moves.offsets[lanes] + rng.integers(0, moves.counts[lanes])
-            joint_moves[:, j] = moves.values[indices]
-            log_priors += self.log_probabilities[j][indices]
+        for j, first in enumerate(self.offsets):
+            indices = first[lanes] + rng.integers(0, first[lanes + 1] - first[lanes])
+            joint_moves[:, j] = self.values[indices]
+            log_priors += self.logs[indices]
         return joint_moves, log_priors
 
     def limited(self, mover: int, moves: IntArray) -> OpenMoves:
         """The same lists, but with no other moves of one role than these."""
-        lists, logs = self.moves.copy(), self.log_probabilities.copy()
+        lists, logs = self.moves, self.log_probabilities
         mask = np.isin(lists[mover].values, moves)
+        full = lists[mover].counts
         lists[mover], logs[mover] = _masked(lists[mover], logs[mover], mask)
-        share = lists[mover].counts / np.maximum(self.moves[mover].counts, 1)
-        return OpenMoves(lists, logs, np.rint(self.counts * share))
+        share = lists[mover].counts / np.maximum(full, 1)
+        return replace(OpenMoves.of(lists, logs), counts=np.rint(self.counts * share))
 
     def restricted(self, joint_moves: IntArray) -> OpenMoves:
         """The same lists with some moves fixed; a fixed move that is not open leaves an empty list.
@@ -118,10 +136,8 @@ class OpenMoves:
         """
         columns = zip(self.moves, self.log_probabilities, joint_moves.T, strict=True)
         lists = [_restrict(*column) for column in columns]
-        counts = np.where(self.counts > 0, 1.0, 0.0)
-        for moves, _ in lists:
-            counts = np.minimum(counts * moves.counts, MAX_COMPLETIONS)
-        return OpenMoves([moves for moves, _ in lists], [logs for _, logs in lists], counts)
+        fixed = OpenMoves.of([moves for moves, _ in lists], [logs for _, logs in lists])
+        return replace(fixed, counts=np.where(self.counts > 0, fixed.counts, 0.0))
 
 
 def open_moves(
@@ -140,9 +156,12 @@ def open_moves(
         model: predicts the moves of the other roles.
         views: `[L, R]` the path of every role before the turn, if known.
     """
-    moves, log_probabilities = [], []
-    counts = np.ones(len(states))
     announced = machine.told_moves(evidence.percepts)
+    if announced is None and on_circuit(machine) and model is UNIFORM and len(states) < MANY_LANES:
+        lists = machine.open_lists(states, role, evidence.moves, evidence.refused, MANY_MOVES)
+        if lists is not None:
+            return OpenMoves(*lists)
+    moves, log_probabilities = [], []
     for j in range(len(machine.roles)):
         causes = _causes(machine, role, j, states, evidence.percepts, model)
         if causes is not None:
@@ -159,10 +178,9 @@ def open_moves(
             options, logs = _restrict(options, logs, announced[:, j])
         if j != role and isinstance(machine, InfersMoves):
             options, logs = _possible(machine, role, j, options, logs, evidence.percepts)
-        counts = np.minimum(counts * options.counts, MAX_COMPLETIONS)
         moves.append(options)
         log_probabilities.append(logs)
-    return OpenMoves(moves, log_probabilities, counts)
+    return OpenMoves.of(moves, log_probabilities)
 
 
 def _own_moves(

@@ -385,7 +385,7 @@ class Grower:
                 columns = (getattr(listing, name) for name in Successors._fields[:-1])
                 successors = Successors._make([*columns, self._chances])
         with self._paths.lent(self._num_roles * len(wave.world)) as paths:
-            growth.sizes[[LISTED_MOVES, ENTERED]] = 0
+            growth.sizes[LISTED_MOVES] = growth.sizes[ENTERED] = 0
             reason = grow.unchecked(
                 CHOOSERS[type(rule)],
                 rule,

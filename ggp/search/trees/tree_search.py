@@ -69,12 +69,13 @@ class Roots(NamedTuple):
         Args:
             among: the roots that may be drawn; default: all.
         """
-        among = np.arange(len(self.worlds)) if among is None else among
-        if len(among) == 1:
-            return np.repeat(among, count)
-        cdf = np.cumsum(self.weights[among])
+        weights = self.weights if among is None else self.weights[among]
+        if len(weights) == 1:
+            return np.zeros(count, dtype=np.int64) if among is None else np.repeat(among, count)
+        cdf = weights.cumsum()
         points = (rng.random() + np.arange(count)) / count * cdf[-1]
-        return rng.permutation(among[np.searchsorted(cdf[:-1], points, side="right")])
+        places = cdf[:-1].searchsorted(points, side="right")
+        return rng.permutation(places if among is None else among[places])
 
 
 def joined(parts: Sequence[Roots]) -> Roots:

@@ -210,33 +210,39 @@ def test_stopped_draws_leave_out_random_lanes_if_shuffled(machine: Machine) -> N
     )
 
 
-def test_own_moves_are_the_same_however_many_lanes_are_listed_at_once(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("game", ["krieg_tic_tac_toe", "leduc_poker", "battleships_in_fog"])
+def test_open_moves_are_the_same_however_they_are_listed(
+    game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine = machine_of_game("krieg_tic_tac_toe")
+    machine = machine_of_game(game, "propnet")
     states, rng = machine.initial(300), np.random.default_rng(0)
-    moves = random_moves(machine, states, 0, rng)
-    joint = np.column_stack([moves, random_moves(machine, states, 1, rng)])
-    states = machine.step(states, joint).states
+    for _ in range(2):
+        legal = machine.legal(states, 0, allow_stuck=True)
+        drawn = [random_moves(machine, states, role, rng) for role in range(len(machine.roles))]
+        states = machine.step(states, np.column_stack(drawn)).states
+        states = states.take(np.flatnonzero(~machine.terminal(states)))
+    moves = np.resize(np.where(rng.random(300) < 0.5, drawn[0][0], legal.values[:1]), len(states))
     moves[::3] = UNKNOWN
-    refused = np.full(300, UNKNOWN)
-    refused[::5] = machine.legal(machine.initial(1), 0).values[4]
-    evidence = Learnt(moves, np.full(300, UNKNOWN), refused)
-    runs = []
+    refused = np.full(len(states), UNKNOWN)
+    refused[::5] = legal.values[-1]
+    evidence = Learnt(moves, np.full(len(states), UNKNOWN), refused)
+    monkeypatch.setattr("ggp.machine.compiling.jit.SPARED_STEPS", -1)  # the kernel is used
+    runs = [open_moves(machine, 0, states, evidence)]
+    monkeypatch.setattr("ggp.belief.turns.open_moves.MANY_LANES", 0)  # lists of each role
     for first, most in ((1000, 1), (2, 1), (2, 50)):
         monkeypatch.setattr("ggp.belief.turns.open_moves.FIRST_LANES", first)
         monkeypatch.setattr("ggp.belief.turns.open_moves.MOVES_AT_ONCE", most)
         runs.append(open_moves(machine, 0, states, evidence))
     for run in runs[1:]:
         assert run.counts.tolist() == runs[0].counts.tolist()
-        for role in range(2):
+        for role in range(len(machine.roles)):
             assert run.moves[role][0].tolist() == runs[0].moves[role][0].tolist()
             assert run.moves[role].offsets.tolist() == runs[0].moves[role].offsets.tolist()
             assert run.moves[role].values.tolist() == runs[0].moves[role].values.tolist()
             assert (run.log_probabilities[role] == runs[0].log_probabilities[role]).all()
     # Where our move was drawn for us, it may have been any that is legal.
     legal = machine.legal(states, 0, allow_stuck=True)
-    for lane in range(300):
+    for lane in range(len(states)):
         ours = legal[lane].tolist()
         expected = ours if moves[lane] == UNKNOWN else [m for m in ours if m == moves[lane]]
         if refused[lane] in ours:

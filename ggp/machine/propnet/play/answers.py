@@ -21,19 +21,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.gdl.program import RANDOM
 from ggp.machine.arrays import Packed, first_seen, offsets_of, unpack
 from ggp.machine.base import BoolArray, IntArray, Ragged
 from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.play.kernels.block_kernels import (
+    MoveNames,
+    OpenLists,
     advance_matching,
     count_bits,
     list_bits,
+    list_candidates,
+    list_open,
     run_query,
 )
 from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW, legal_word, query_word
 from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, Query, Tape
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.percepts import MoveTable
+from ggp.machine.threads import made_once
 
 _PLAIN_STEPS = 50
 """Steps of Python that a query about a single state counts as, see `Kernel.is_spared`."""
@@ -50,7 +56,9 @@ class Answers:
         self._moves = moves
         self._few_states = _FewStates(queries, moves)
         self._blank: list[tuple[Packed, Packed]] = []  # scratch of `matching`
-        self._blocks: dict[int, list[tuple[Packed, Packed]]] = {}  # of `evaluate`, by query
+        # Of `evaluate`, by query, as queries live as long as the machine: machine code and scratch.
+        self._blocks: dict[int, tuple[Callable[..., None], list[tuple[Packed, Packed]]]] = {}
+        self._matchers: dict[int, Callable[..., int]] = {}  # machine code of `matching`, by role
 
     def ask(self, query: Query, packed: Packed) -> Packed:
         """`[L, query.starts[-1]]` the words of a query's literals, which depend on no move."""
@@ -60,13 +68,17 @@ class Answers:
 
     def evaluate(self, query: Query, packed: Packed, moves: NDArray[np.int32]) -> Packed:
         """The same with blocks of 1,024 lanes, and with moves, given as rows of `Queries.step`."""
+        packed = np.ascontiguousarray(packed)
         out = np.empty((len(packed), query.starts[-1]), dtype=np.uint64)
-        spare = self._blocks.setdefault(id(query), [])  # queries live as long as the machine
+        code, spare = self._blocks.get(id(query), (None, []))
         try:
             scratch = spare.pop()
         except IndexError:
             scratch = aligned_words(query.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
-        run_query(query, packed, moves, out, *scratch, WIDTH)
+        if code is None:
+            code = run_query.code_for(query, packed, moves, out, *scratch, WIDTH)
+            _, spare = self._blocks.setdefault(id(query), (code, spare))
+        code(query, packed, moves, out, *scratch, WIDTH)
         spare.append(scratch)
         return out
 
@@ -74,16 +86,21 @@ class Answers:
         """`[L]` whether each is terminal."""
         return np.asarray(self.ask(self._queries.terminal, packed)[:, 0] != 0)
 
-    def goal_values(self, packed: Packed) -> Iterator[tuple[list[tuple[str, ...]], IntArray]]:
-        """For each role, the different lists of goal values, and `[L]` which one each state has."""
-        query, queries = self._queries.goals, self._queries
+    def goal_rows(self, packed: Packed) -> Iterator[tuple[Packed, IntArray]]:
+        """For each role, the different rows of bits of goal values, and `[L]` which one each state
+        has."""
+        query = self._queries.goals
         words = self.ask(query, packed)
-        for role, outputs in enumerate(queries.circuit.goals):
+        for role in range(len(self._queries.circuit.goals)):
             rows = query.part(words, role)
             first, group = first_seen(rows.view(np.int64))
-            bits = unpack(rows[first], len(outputs.names))
-            texts = [tuple(outputs.names[k] for k in np.flatnonzero(lane)) for lane in bits]
-            yield texts, group
+            yield rows[first], group
+
+    def goal_texts(self, role: int, rows: Packed) -> list[tuple[str, ...]]:
+        """The goal values of a role in each row of `goal_rows`."""
+        names = self._queries.circuit.goals[role].names
+        bits = unpack(rows, len(names))
+        return [tuple(names[k] for k in np.flatnonzero(lane)) for lane in bits]
 
     def legal(self, packed: Packed, role: int) -> tuple[int, Ragged]:
         """The legal moves of a role, and the first state that is stuck, or -1."""
@@ -115,6 +132,71 @@ class Answers:
         values = np.zeros(counts.sum(), dtype=np.int64)
         list_bits(moves, names, values)
         return Ragged(offsets_of(counts), values)
+
+    def open_lists(
+        self, packed: Packed, role: int, moves: IntArray, refused: IntArray
+    ) -> OpenLists | None:
+        """The moves that each role may have made, see `list_open`; None if loading the kernel is
+        not worth it yet."""
+        names = self._all_names
+        if list_open.is_spared(len(packed) * len(names.firsts)):
+            return None
+        words = self.ask(self._queries.look, packed)
+        num_roles, most = len(names.firsts), int(np.bitwise_count(words).sum())
+        lists = OpenLists(
+            np.empty((num_roles, len(packed) + 1), dtype=np.int64),
+            np.empty(most, dtype=np.int64),
+            np.empty(most),
+            np.empty(len(packed)),
+        )
+        moves = np.ascontiguousarray(moves, dtype=np.int64)
+        refused = np.ascontiguousarray(refused, dtype=np.int64)
+        list_open.unchecked(words, names, role, moves, refused, lists)
+        num_open = int(lists.offsets[-1, -1])
+        return lists._replace(values=lists.values[:num_open], logs=lists.logs[:num_open])
+
+    def candidates(self, packed: Packed, role: int, set_offsets: IntArray) -> Ragged | None:
+        """The moves of a role that are legal in some state of each set, see `list_candidates`; None
+        if loading the kernel is not worth it yet."""
+        if list_candidates.is_spared(len(packed)):
+            return None
+        query, names = self._queries.legal(role), self._names[role]
+        words = self.ask(query, packed)
+        values = np.empty(int(np.bitwise_count(words).sum()), dtype=np.int64)
+        set_offsets = np.ascontiguousarray(set_offsets, dtype=np.int64)
+        offsets, seen = np.empty_like(set_offsets), np.empty(words.shape[1], dtype=np.uint64)
+        list_candidates.unchecked(words, names, set_offsets, seen, offsets, values)
+        return Ragged(offsets, values[: offsets[-1]])
+
+    def are_legal(self, packed: Packed, role: int, moves: IntArray) -> BoolArray:
+        """`[L]` whether a move of a role is legal in each state."""
+        words, _ = self.legal_bits(packed, role)
+        places = self._moves.places[role][moves]
+        word = words[np.arange(len(moves)), places >> 6]
+        is_set = word >> (places & 63).astype(np.uint64) & np.uint64(1) != 0
+        return np.asarray(is_set & (places >= 0) & (moves >= 0))
+
+    @made_once
+    def _all_names(self) -> MoveNames:
+        """The moves of all roles in the words of `Queries.look`."""
+        ids = self._moves.numbers
+        firsts = self._queries.role_moves[:-1].astype(np.int64)
+        counts = np.maximum(np.arange(1 + max(map(len, ids))), 1)
+        logs = np.repeat(-np.log(counts)[None], len(ids), axis=0)
+        circuit = self._queries.circuit
+        if RANDOM in circuit.roles:  # as in `Machine.chance`, to the last bit
+            logs[circuit.roles.index(RANDOM)] = np.log(1.0 / counts)
+        return MoveNames(self._queries.look.starts[:-1], firsts, np.concatenate(ids), logs)
+
+    @made_once
+    def _names(self) -> list[MoveNames]:
+        """For each role, its moves in the words of `Queries.legal`."""
+        names, ids = self._all_names, self._moves.numbers
+        starts = [self._queries.legal(role).starts[:-1] for role in range(len(ids))]
+        return [
+            MoveNames(start, names.firsts[:1], moves, names.logs)
+            for start, moves in zip(starts, ids, strict=True)
+        ]
 
     def stepped(self, packed: Packed, joint_moves: IntArray) -> Packed:
         """The words of `Queries.step` after joint moves.
@@ -154,11 +236,11 @@ class Answers:
             scratch = self._blank.pop()
         except IndexError:
             scratch = self._new_blank()
-        num_matches = advance_matching(
-            packed,
-            lanes,
+        arguments = (
+            np.ascontiguousarray(packed),
+            np.ascontiguousarray(lanes),
             step.row_of,
-            joint_moves,
+            np.ascontiguousarray(joint_moves),
             self._moves.rows,
             step.tape,
             step.literals(0, len(circuit.next)),
@@ -170,6 +252,10 @@ class Answers:
             out,
             WIDTH,
         )
+        code = self._matchers.get(role)
+        if code is None:
+            code = self._matchers[role] = advance_matching.code_for(*arguments)
+        num_matches = code(*arguments)
         self._blank.append(scratch)
         if num_matches < 0:
             # Raises an error that says what is wrong.
@@ -222,6 +308,8 @@ class _FewStates:
             rows = spare.pop()
         except IndexError:
             rows = self._new_rows()
+        if len(rows) < query.num_rows:
+            rows = np.empty(query.num_rows, dtype=np.uint64)
         asker.code(query, packed, no_moves, _NO_ROWS, out, rows)
         spare.append(rows)
         return out
@@ -272,7 +360,7 @@ class _FewStates:
     def _asker(self, query: Query, packed: Packed, moves: IntArray, move_rows: I32) -> _Asker:
         words = int(query.starts[-1])
         out = np.empty((len(packed), words), dtype=np.uint64)
-        rows = self._new_rows()
+        rows = np.empty(query.num_rows, dtype=np.uint64)
         code = query_word.code_for(query, packed, moves, move_rows, out, rows)
         return self._askers.setdefault(id(query), _Asker(code, words))
 

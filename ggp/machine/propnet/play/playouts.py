@@ -98,7 +98,7 @@ class Queues:
             # Reused, because touching new memory costs more than short playouts.
             self._even = even = _Even.of(2 * num_entries)
         return Queue(
-            packed,
+            np.ascontiguousarray(packed),  # as machine code for it expects
             even.place[:num_entries],
             even.once[:num_entries],
             -1,
@@ -133,7 +133,7 @@ class Queues:
         """
         size = len(trials.lanes)
         return Queue(
-            packed,
+            np.ascontiguousarray(packed),  # as machine code for it expects
             np.ascontiguousarray(trials.lanes),
             np.ascontiguousarray(trials.counts),
             role,
@@ -158,10 +158,11 @@ class Queues:
     def warn_of_goals(self, queue: Queue) -> None:
         """Warn about unusual goal values that occurred in a queue."""
         warn = self._goal_values
-        for role in np.flatnonzero(queue.faults[:, 0]).tolist():
-            warn.several(role)
-        for role in np.flatnonzero(queue.faults[:, 1]).tolist():
-            warn.none(role)
+        if queue.faults.any():
+            for role in np.flatnonzero(queue.faults[:, 0]).tolist():
+                warn.several(role)
+            for role in np.flatnonzero(queue.faults[:, 1]).tolist():
+                warn.none(role)
         for role, index, value in self._unusual:
             if queue.occurred[index]:
                 if np.isnan(value):
@@ -347,6 +348,7 @@ class QueuePlayer:
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         self._blocks: list[Block] = []
+        self._code: Callable[..., bool] | None = None  # machine code of `play`
         # Number of steps of a block between two looks at the clock.
         self._budget = 1
         # Seconds of a step, measured in the last call of a kernel.
@@ -441,7 +443,9 @@ class QueuePlayer:
             budget, left_s = self._budget, until_s - started_s
             if budget * self._step_s > left_s:
                 budget = max(1, int(left_s / self._step_s))
-            if play(self._plan, queue, block, max_steps, budget, WIDTH):
+            if self._code is None:
+                self._code = play.code_for(self._plan, queue, block, max_steps, budget, WIDTH)
+            if self._code(self._plan, queue, block, max_steps, budget, WIDTH):
                 return
             now_s = clock()
             took_s = now_s - started_s
@@ -459,7 +463,9 @@ def _bounds(queue: Queue) -> list[int]:
     num_entries = len(queue.counts)
     if queue.role < 0:
         return [*range(0, num_entries, LANES_A_RUN), num_entries]
-    ends = np.cumsum(queue.counts)
+    ends = queue.counts.cumsum()
+    if num_entries and ends[-1] <= LANES_A_RUN:
+        return [0, num_entries]
     marks = np.arange(LANES_A_RUN, int(ends[-1]) if num_entries else 0, LANES_A_RUN)
     bounds = [0, *dict.fromkeys((np.searchsorted(ends, marks) + 1).tolist())]
     return bounds if bounds[-1] == num_entries else [*bounds, num_entries]

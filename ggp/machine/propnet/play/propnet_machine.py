@@ -39,6 +39,7 @@ from ggp.machine.compiling.vectors import WIDTH, words_of
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts import RevealedMoves
 from ggp.machine.propnet.play.answers import Answers
+from ggp.machine.propnet.play.kernels.block_kernels import OpenLists
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels.narrow import NARROW
 from ggp.machine.propnet.play.layout.queries import Queries
@@ -134,16 +135,32 @@ class PropnetMachine(CircuitTurns):
     def goals(self, states: States) -> FloatArray:
         packed = self._packed(states)
         values = np.zeros((len(packed), len(self.roles)))
-        # Lanes with the same goal values are settled together.
-        for role, (texts, group) in enumerate(self._answers.goal_values(packed)):
-            numbers = [self._goal_values.settle(role, candidates) for candidates in texts]
+        # Lanes with the same goal values are settled together, and once in all.
+        for role, (rows, group) in enumerate(self._answers.goal_rows(packed)):
+            numbers = [self._goal_number(role, row) for row in rows]
             values[:, role] = np.array(numbers, dtype=np.float64)[group]
         return values
 
+    def _goal_number(self, role: int, row: Packed) -> float:
+        """The goal value of a role as a number, from the bits of its goal values."""
+        key = role, row.tobytes()
+        number = self._settled.get(key)
+        if number is None:
+            texts = self._answers.goal_texts(role, row[None])[0]
+            number = self._settled[key] = self._goal_values.settle(role, texts)
+        return number
+
+    @made_once
+    def _settled(self) -> dict[tuple[int, bytes], float]:
+        """Goal values by role and bits."""
+        return {}
+
     def goal_texts(self, states: States) -> list[tuple[tuple[str, ...], ...]]:
         """See `GoalTexts`."""
-        answers = self._answers.goal_values(self._packed(states))
-        columns = [[texts[k] for k in group.tolist()] for texts, group in answers]
+        columns = []
+        for role, (rows, group) in enumerate(self._answers.goal_rows(self._packed(states))):
+            texts = self._answers.goal_texts(role, rows)
+            columns.append([texts[k] for k in group.tolist()])
         return list(zip(*columns, strict=True))
 
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
@@ -152,6 +169,42 @@ class PropnetMachine(CircuitTurns):
         if stuck >= 0 and not allow_stuck:
             raise NoLegalMoveError(self.roles[role], self._fluents.texts(packed[stuck][None])[0])
         return legal
+
+    def open_lists(
+        self, states: States, role: int, moves: IntArray, refused: IntArray, most: int
+    ) -> OpenLists | None:
+        """The moves that each role may have made in a turn of which a role knows its own move.
+
+        Args:
+            role: this role; not `random`.
+            moves: `[L]` its move, `UNKNOWN` if not known.
+            refused: `[L]` its refused try, see `PathTree.extend`.
+            most: most moves that another role may have.
+
+        Returns:
+            the fields of `OpenMoves`; None if there may be too many moves, or if there has been too
+            little work for a kernel.
+        """
+        others = (len(ids) for j, ids in enumerate(self._moves.numbers) if j != role)
+        if max(others, default=0) > most:
+            return None
+        return self._answers.open_lists(self._packed(states), role, moves, refused)
+
+    def candidates(self, states: States, role: int, set_offsets: IntArray) -> Ragged | None:
+        """The moves of a role that are legal in at least one state of each set, in order of
+        appearance.
+
+        Args:
+            set_offsets: `[S + 1]` states of each set.
+
+        Returns:
+            S lists; None if there has been too little work for a kernel.
+        """
+        return self._answers.candidates(self._packed(states), role, set_offsets)
+
+    def are_legal(self, states: States, role: int, moves: IntArray) -> BoolArray:
+        """`[L]` whether a move of a role is legal in each state; not where it is `UNKNOWN`."""
+        return self._answers.are_legal(self._packed(states), role, moves)
 
     def chance(self, states: States) -> Chance:
         return even_chance(self, states)
@@ -374,6 +427,9 @@ class PropnetMachine(CircuitTurns):
         RowTable(1).numbers(np.arange(1000, dtype=np.uint64)[:, None])  # a table that grows
         self._answers.ask(self._queries.goals, wide.packed)
         self.legal(wide, 0, allow_stuck=True)
+        self.candidates(states, 0, np.array([0, 2]))
+        unknown = np.full(2, UNKNOWN)
+        self._answers.open_lists(states.packed, 0, unknown, unknown)
         moves = [self._some_moves(states, role) for role in range(len(self.roles))]
         joint_moves = np.stack(moves, axis=1)
         if (joint_moves != UNKNOWN).all():

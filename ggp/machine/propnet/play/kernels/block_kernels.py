@@ -10,13 +10,13 @@ never depends on its neighbours.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.base import UNKNOWN
-from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.compiling.vectors import (
     band,
     bor,
@@ -478,3 +478,116 @@ def list_bits(packed: U64, names: np.ndarray, out: np.ndarray) -> None:
                 out[at] = names[64 * block + lowest_one(word)]
                 at += 1
                 word &= word - np.uint64(1)
+
+
+# ------------------------------------------------------------------------
+# Lists of moves, from the bits of legal moves.
+
+
+@by_reference
+class MoveNames(NamedTuple):
+    """The moves in the words of a query that ends with one group for `terminal`.
+
+    Attributes:
+        starts: `[R + 1]` word at which the moves of each role begin, and that of `terminal`.
+        firsts: `[R]` where the ids of each role begin in `ids`.
+        ids: of the moves, role after role.
+        logs: `[R, M + 1]` log of the probability of one of 0, 1, ... M equally likely moves.
+    """
+
+    starts: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    logs: NDArray[np.float64]
+
+
+@by_reference
+class OpenLists(NamedTuple):
+    """The moves that may have been made: the fields of `OpenMoves`."""
+
+    offsets: NDArray[np.int64]
+    values: NDArray[np.int64]
+    logs: NDArray[np.float64]
+    counts: NDArray[np.float64]
+
+
+@kernel
+def list_open(
+    words: U64,
+    names: MoveNames,
+    role: int,
+    moves: NDArray[np.int64],
+    refused: NDArray[np.int64],
+    lists: OpenLists,
+) -> None:
+    """List the moves that each role may have made, where a role knows its own move.
+
+    Args:
+        words: `[L, words]` answers to `Queries.look`.
+        role: this role.
+        moves, refused: `[L]` its move and its refused try, `UNKNOWN` if not known.
+        lists: filled in.
+    """
+    num_roles = len(names.firsts)
+    at = 0
+    for j in range(num_roles):
+        lists.offsets[j, 0] = at
+        for lane in range(len(words)):
+            begin, size, is_refuted, keeps_all = at, 0, False, j != role or moves[lane] == UNKNOWN
+            if words[lane, names.starts[num_roles]] == 0:
+                for block in range(names.starts[j], names.starts[j + 1]):
+                    word = words[lane, block]
+                    while word:
+                        k = names.firsts[j] + 64 * (block - names.starts[j]) + lowest_one(word)
+                        word &= word - np.uint64(1)
+                        size += 1
+                        move = names.ids[k]
+                        if j == role and move == refused[lane]:
+                            is_refuted = True
+                        if keeps_all or move == moves[lane]:
+                            lists.values[at] = move
+                            at += 1
+            if is_refuted:
+                at = begin
+            # A move that we chose is certain; one drawn for us is one of our legal moves.
+            is_chosen = j == role and moves[lane] != UNKNOWN and refused[lane] == UNKNOWN
+            for index in range(begin, at):
+                lists.logs[index] = 0.0 if is_chosen else names.logs[j, size]
+            lists.offsets[j, lane + 1] = at
+            lists.counts[lane] = (1.0 if j == 0 else lists.counts[lane]) * (at - begin)
+
+
+@kernel
+def list_candidates(
+    words: U64,
+    names: MoveNames,
+    set_offsets: NDArray[np.int64],
+    seen: U64,
+    offsets: NDArray[np.int64],
+    values: NDArray[np.int64],
+) -> None:
+    """List the moves that are legal in at least one state of a set, in order of appearance.
+
+    Args:
+        words: `[L, words]` answers to `Queries.legal`.
+        set_offsets: `[S + 1]` states of each set.
+        seen: scratch, a word for each word of moves.
+        offsets, values: `[S + 1]` and the moves of all sets, filled in.
+    """
+    num_words = names.starts[1]
+    at = 0
+    offsets[0] = 0
+    for s in range(len(set_offsets) - 1):
+        for block in range(num_words):
+            seen[block] = np.uint64(0)
+        for lane in range(set_offsets[s], set_offsets[s + 1]):
+            if words[lane, num_words] != 0:
+                continue
+            for block in range(num_words):
+                word = words[lane, block] & ~seen[block]
+                seen[block] |= word
+                while word:
+                    values[at] = names.ids[64 * block + lowest_one(word)]
+                    word &= word - np.uint64(1)
+                    at += 1
+        offsets[s + 1] = at
