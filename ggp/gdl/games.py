@@ -43,6 +43,15 @@ def find_game(name_or_path: str) -> Path:
     raise ConfigError(unknown("game", name_or_path, (*games, *_neighbours(name_or_path)), hint))
 
 
+def title_of(game: str) -> str:
+    """The name of a game in titles: of a path the file's name, without its suffix.
+
+    >>> title_of("kuhn_poker"), title_of("sheets/my_game.gdl"), title_of("poker(players=3)")
+    ('kuhn_poker', 'my_game', 'poker(players=3)')
+    """
+    return game if "(" in game else Path(game).stem or game
+
+
 def find_companion(name_or_path: str, suffix: str) -> Path:
     """The file at a path, or a file that comes with the games, by its name without the suffix.
 

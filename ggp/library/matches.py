@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from ggp.errors import ConfigError
-from ggp.given import checked_clock, checked_count, checked_seed, checked_text
+from ggp.given import checked_clock, checked_count, checked_seed, checked_text, rounds_of
 from ggp.machine import Limits, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_program
@@ -120,7 +120,8 @@ def compare(
     game: Playable | str,
     players: Sequence[str],
     *,
-    rounds: int = 10,
+    rounds: int | None = None,
+    matches: int | None = None,
     seed: int = 0,
     play_clock: float | None = None,
     clock: str = "wall",
@@ -132,7 +133,8 @@ def compare(
     Args:
         game: a game, or any argument of `load`.
         players: specs, at least two.
-        rounds: number of rounds; in each, every player plays every role once.
+        rounds: number of rounds, 10 by default; in each, every player plays every role once.
+        matches: number of matches, instead of rounds: a multiple of the number of players.
         seed: of all matches.
         play_clock: seconds for each decision; None for the players' own counts.
         clock: `wall` for wall time, or `cpu` for CPU time.
@@ -140,8 +142,8 @@ def compare(
         advance: called after each match, of which there are at most `rounds * len(players)`.
 
     Raises:
-        ConfigError: an unknown player, option or clock, too few players, no round, or a wrong
-            seed.
+        ConfigError: an unknown player, option or clock, too few players, no whole number of
+            rounds, or a wrong seed.
         MachineError: no machine can be built.
     """
     from match_runner.match.conditions import Conditions
@@ -149,9 +151,9 @@ def compare(
     from match_runner.series.plan import Series, SeriesGame
 
     checked_seed(seed)
-    checked_count(rounds, "rounds")
     if len(set(players)) < max(2, len(players)):
         raise ConfigError("give at least two players, each of them once")
+    rounds = rounds_of(matches, rounds, len(players), usual=10)
     opened = _open(game)
     conditions = Conditions(play_clock_s=play_clock, clock=checked_clock(clock))
     entry = SeriesGame(opened.name, opened.program, rounds, conditions)

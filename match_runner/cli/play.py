@@ -21,6 +21,7 @@ from ggp.cli.arguments import (
     threads_option,
 )
 from ggp.console import example, show_diagnostics, verbose_option
+from ggp.gdl.games import title_of
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program
@@ -224,7 +225,7 @@ def _parts(summary: PlaySummary) -> Iterator[RenderableType]:
     match_text = "1 match" if num == 1 else f"{num} matches"
     conditions = summary.conditions
     yield Text.assemble(
-        plain(summary.game, "bold"),
+        plain(title_of(summary.game), "bold"),
         f": {match_text}",
         f", {range_}" if range_ else "",
         f", on {summary.backend}" if summary.backend else "",

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ggp.errors import ConfigError, MatchError
+from ggp.gdl.games import title_of
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import printable
 from ggp.players import Decision, MoveValue
@@ -50,7 +51,7 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
     """A match from its first turn to its scores."""
     clock = clock_text(record.play_clock_s, record.clock)
     yield Text.assemble(
-        plain(record.game, "bold"), f", seed {record.seed}, on {record.backend}, {clock}"
+        plain(title_of(record.game), "bold"), f", seed {record.seed}, on {record.backend}, {clock}"
     )
     for role in record.roles:
         yield plain(f"  {role}: {record.players.get(role, 'played by chance')}")
