@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from match_runner.match.records import MatchRecord
     from match_runner.series.comparison import ComparisonSummary
     from match_runner.series.holding import Snapshot
+    from match_runner.series.outcomes import Played
     from match_runner.series.plan import PlannedMatch, Series
     from match_runner.tournament import TournamentSummary
 
@@ -127,6 +128,7 @@ def compare(
     clock: str = "wall",
     minutes: float | None = None,
     advance: Callable[[], None] = lambda: None,
+    refine: Callable[[ComparisonSummary], None] | None = None,
 ) -> ComparisonSummary:
     """Compare players by matches in this process, in which they take turns at the roles.
 
@@ -140,6 +142,7 @@ def compare(
         clock: `wall` for wall time, or `cpu` for CPU time.
         minutes: time after which no round begins, except the first.
         advance: called after each match, of which there are at most `rounds * len(players)`.
+        refine: called after each round with the results so far.
 
     Raises:
         ConfigError: an unknown player, option or clock, too few players, no whole number of
@@ -159,7 +162,7 @@ def compare(
     entry = SeriesGame(opened.name, opened.program, rounds, conditions)
     names = {player: player for player in players}
     series = Series(names, (entry,), seed=seed, backend=opened.backend)
-    return _play_series(series, minutes, advance, summarize)
+    return _play_series(series, minutes, advance, summarize, refine)
 
 
 def tournament(
@@ -240,6 +243,7 @@ def _play_series(
     minutes: float | None,
     advance: Callable[[], None],
     summarize: Callable[[Snapshot], _Summary],
+    refine: Callable[[_Summary], None] | None = None,
 ) -> _Summary:
     """Play a series in this process, without storing it; returns its summary."""
     from match_runner.series.holding import snapshot_of
@@ -250,7 +254,13 @@ def _play_series(
 
     check_series(series)
     with open_executor(0, None) as executor, open_store(None, series) as store:
-        run_series(series, store, executor, lambda match: advance(), _until(minutes))
+
+        def watch(match: Played) -> None:
+            advance()
+            if refine is not None and len(store.keys()) % series.matches_a_round == 0:
+                refine(summarize(snapshot_of(series, store)))
+
+        run_series(series, store, executor, watch, _until(minutes))
         return summarize(snapshot_of(series, store))
 
 

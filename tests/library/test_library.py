@@ -291,14 +291,17 @@ def test_matches_are_those_of_the_match_runner() -> None:
 
 
 def test_players_are_compared_in_rounds() -> None:
-    counted = []
+    counted: list[int] = []
+    refined: list[int] = []
     comparison = ggp.compare(
         "exploding_bomb",
         ["hyperplay2:n=4", "hyperplay:n=2"],
         rounds=3,
         seed=1,
         advance=lambda: counted.append(1),
+        refine=lambda summary: refined.append(summary.played),
     )
+    assert refined == [2, 4, 6]
     assert (comparison.played, len(counted)) == (6, 6)
     scores = {entry.player: entry.score.value for entry in comparison.players}
     assert scores["hyperplay2:n=4"] == 90
