@@ -25,10 +25,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ggp import report
-from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, console_on, show_error
+from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, console_on, show_error, spinner
 from ggp.errors import ConfigError, GDLError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.formal import IGNORED
+from ggp.gdl.games import title_of
 from ggp.gdl.nearest import nearest
 from ggp.gdl.program import DISTINCT, DOES, GOAL, INIT, LEGAL, NEXT, ROLE, SEES, TERMINAL, TRUE
 from ggp.gdl.source import printable
@@ -102,7 +103,8 @@ def play_in_terminal(
     matches: list[Played] = []
     planned_matches = plan_all(series)
     with each_warning_once():
-        sitting = _Sitting(series, screen)
+        with spinner(f"getting {title_of(series.games[0].name)} ready"):
+            sitting = _Sitting(series, screen)
         for planned in planned_matches:
             try:
                 record = sitting.play(planned.seed)

@@ -98,7 +98,8 @@ def show_turn(number: int, turn: TurnRecord, encoding: str) -> Iterator[Renderab
         table.add_row(plain(f"  {role}"), move, percepts_text(turn.percepts[role]))
     yield table
     for fault in turn.faults:
-        yield plain(f"  ! {fault.role}: {fault.text}", "red")
+        line = plain(f"! {fault.role}: {fault.text}", "red")
+        yield Padding(line, (0, 0, 0, 2), expand=False)
     for role, decision in turn.decisions.items():
         if len(decision.values) > 1 and any(v.visits for v in decision.values):
             yield Padding(_show_decision(role, decision, encoding), (0, 0, 0, 2), expand=False)
