@@ -19,7 +19,6 @@ import numpy as np
 
 from ggp.belief import Bags, Sampler
 from ggp.errors import ConfigError
-from ggp.gdl.program import RANDOM
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States, player_roles
 from ggp.search.anytime import Deadline, OutOfTime
@@ -163,7 +162,7 @@ class TreeSearch:
         self._machine, self._tree, self._rng, self._deadline = tree.machine, tree, rng, deadline
         if bags.role == tree.machine.random_role:
             others = ", ".join(tree.machine.roles[role] for role in player_roles(tree.machine))
-            raise ConfigError(f"{RANDOM} plays by chance and has no values: search for {others}")
+            raise ConfigError(f"chance has no values to search for: take a bag of {others}")
         self.moves = candidates(tree.machine, bags)
         self._path = int(bags.paths[0])
         particles = Particles(

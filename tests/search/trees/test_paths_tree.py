@@ -76,7 +76,7 @@ def test_chance_has_no_values_to_search_for() -> None:
     tree = tree_of(machine)
     belief = HyperPlaySampler(machine, tree.paths, capacity=10, keep_views=True)
     bags = belief.start(machine.roles.index("random"))
-    with pytest.raises(ConfigError, match="search for player1, player2"):
+    with pytest.raises(ConfigError, match="take a bag of player1, player2"):
         TreeSearch(tree, bags, np.random.default_rng(0))
 
 
