@@ -11,6 +11,7 @@ import functools
 import json
 import logging
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -220,14 +221,15 @@ def show_error(text: str) -> None:
 
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic], *, err: bool = True) -> None:
-    """Print each problem of a rulesheet with its line of text and a caret.
+    """Print each problem of a rulesheet with its line of text and a caret, as wide as the terminal.
 
     Args:
         err: print to standard error instead of standard output.
     """
+    stream = sys.stderr if err else sys.stdout
+    width = shutil.get_terminal_size().columns if stream.isatty() else None
     for diagnostic in diagnostics:
-        for line in str(diagnostic).split("\n"):
-            click.echo(printable(line), err=err)
+        click.echo(diagnostic.laid_out(width), err=err)
 
 
 def announce(text: str) -> None:

@@ -78,6 +78,34 @@ def checked_count(count: object, name: str) -> int:
     return value
 
 
+def rounds_of(matches: object, rounds: object, size: int, *, usual: int, prefix: str = "") -> int:
+    """The number of rounds, given by the number of matches or of rounds.
+
+    Args:
+        size: matches in a round.
+        usual: the number of rounds if neither is given.
+        prefix: what stands before the names `matches` and `rounds` where users write them.
+
+    Raises:
+        ConfigError: both are given, or they do not make whole rounds.
+    """
+    if matches is not None and rounds is not None:
+        raise ConfigError(
+            f"give {prefix}matches or {prefix}rounds, not both; here a round is {size} matches"
+        )
+    if matches is None:
+        return checked_count(usual if rounds is None else rounds, f"{prefix}rounds")
+    number = checked_count(matches, f"{prefix}matches")
+    if number % size:
+        below = number - number % size
+        possible = " or ".join(str(n) for n in (below, below + size) if n)
+        raise ConfigError(
+            f"{prefix}matches {number} leaves a round unfinished: with {size} players that "
+            f"change roles it must be a multiple of {size}, such as {possible}"
+        )
+    return number // size
+
+
 def checked_clock(clock: object) -> Clock:
     """The clock with this name.
 

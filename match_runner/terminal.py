@@ -1,6 +1,7 @@
-"""Lets people play matches in the terminal (`match-runner play GAME --player ROLE=human`).
+"""Shows matches in the terminal while they are played, and lets people play in them.
 
-Matches run in this process, one after the other. The person at a role sees pictures of the role's
+Matches run in this process, one after the other (`match-runner play`). A match of programs is shown
+turn by turn, with everything that happens. A person at a role sees pictures of the role's
 knowledge, computed from its own moves and percepts and nothing else, and types moves.
 """
 
@@ -19,14 +20,16 @@ from rich import box
 from rich.columns import Columns
 from rich.console import Console, RenderableType
 from rich.padding import Padding
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
 from ggp import report
-from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, console_on
+from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, console_on, show_error, spinner
 from ggp.errors import ConfigError, GDLError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.formal import IGNORED
+from ggp.gdl.games import title_of
 from ggp.gdl.nearest import nearest
 from ggp.gdl.program import DISTINCT, DOES, GOAL, INIT, LEGAL, NEXT, ROLE, SEES, TERMINAL, TRUE
 from ggp.gdl.source import printable
@@ -37,81 +40,98 @@ from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_file
 from ggp.players import Decision, parse_spec
 from ggp.search.anytime import Deadline
+from match_runner.match.frames import StateWords
 from match_runner.match.guests import LeftError, NoAnswerError
 from match_runner.match.knowledge import Knowledge
-from match_runner.match.records import MatchRecord, make_folder, write_record
+from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN, Arena, Seat, set_up
-from match_runner.match.views import percepts_text, plain, show_record
+from match_runner.match.views import percepts_text, plain, show_record, show_turn
 from match_runner.pictures.kinds import KINDS, Json
 from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of
 from match_runner.pictures.symbols import unfilled
 from match_runner.remote.post import is_address
-from match_runner.series.holding import Snapshot, StoragePlace
+from match_runner.series.holding import (
+    RecordFiles,
+    Snapshot,
+    StoragePlace,
+    each_warning_once,
+    problems_of,
+)
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series, plan_all
+from match_runner.workers.executor import close_idle
 
 
-def check_place(place: StoragePlace) -> None:
-    """Check that people can play in a place.
-
-    Raises:
-        ConfigError: they cannot.
-    """
-    for option, value in (
+def option_of_elsewhere(place: StoragePlace) -> str | None:
+    """An option by which matches are played or kept elsewhere, not in this terminal; or None."""
+    options = (
         ("--scheduler", place.scheduler),
         ("--jobs", place.jobs or None),
         ("--out", place.folder),
-    ):
-        if value is not None:
-            raise ConfigError(
-                f"people play in this terminal, one match after the other: leave out {option}"
-            )
+    )
+    return next((option for option, value in options if value is not None), None)
 
 
-def play_with_people(
+def play_in_terminal(
     series: Series, place: StoragePlace, show: Callable[[Snapshot], None], *, as_json: bool
 ) -> int:
-    """Play a series of one game in which people take part, and show its results.
+    """Play a series of one game, turn by turn before everybody's eyes, and show its results.
 
     Args:
         series: of one game, without rotation; the names of its players are their roles.
-        place: see `check_place`; records are written.
+        place: where records are written.
         show: prints the finished matches.
         as_json: whether standard output is only for `show`.
 
     Returns:
-        the exit code of the command: 130 after Ctrl-C, 1 where the input ended during a match or
-        a match failed.
+        the exit code of the command: 130 after Ctrl-C by a person, 1 where the input ended during
+        a match or something failed, see `problems_of`.
+
+    Raises:
+        ConfigError: people take part, and the place is not this terminal.
     """
-    if place.records is not None:
-        make_folder(place.records)
+    option = option_of_elsewhere(place)
+    if option is not None:
+        raise ConfigError(
+            f"people play in this terminal, one match after the other: leave out {option}"
+        )
+    files = RecordFiles(place.records)
     screen = Screen(sys.stderr if as_json else sys.stdout)
-    sitting = _Sitting(series, screen)
     matches: list[Played] = []
-    code = 0
-    for planned in plan_all(series):
-        try:
-            record = sitting.play(planned.seed)
-        except KeyboardInterrupt:  # while other players were thinking
-            screen.departure = LeftError("a person", interrupted=True)
-        else:
-            if place.records is not None:
-                write_record(record, place.records)
-        if screen.departure is not None:
-            screen.show(Text(), Text("You left; the match ends here.", "bold"))
-            code = _code_of(screen.departure)
-            break
-        matches.append(Played(planned, record))
-        code = EXIT_FAILED if record.failed else code
-        screen.show(Text(), Text("What really happened", "bold"))
-        screen.show(*show_record(record, screen.console.encoding))
+    planned_matches = plan_all(series)
+    with each_warning_once():
+        with spinner(f"getting {title_of(series.games[0].name)} ready"):
+            sitting = _Sitting(series, screen)
+        for planned in planned_matches:
+            try:
+                record = sitting.play(planned.seed)
+            except KeyboardInterrupt:  # while programs were thinking
+                if not sitting.people:
+                    raise
+                screen.departure = LeftError("a person", interrupted=True)
+            else:
+                files.write(Played(planned, record))
+            if screen.departure is not None:
+                screen.show(Text(), Text("You left; the match ends here.", "bold"))
+                break
+            matches.append(Played(planned, record))
+            if sitting.people:
+                screen.show(Text(), Text("What really happened", "bold"))
+                screen.show(*show_record(record, screen.console.encoding))
+    close_idle()
+    problems = files.problems
     if matches:
         screen.show(Text())
-        show(Snapshot(series, len(plan_all(series)), matches, {}))
-    return code
+        snapshot = Snapshot(series, len(planned_matches), matches, {})
+        show(snapshot)
+        problems = [*problems_of(snapshot), *problems]
+    for problem in problems:
+        show_error(problem)
+    code = EXIT_FAILED if problems else 0
+    return code if screen.departure is None else _code_of(screen.departure)
 
 
 def _code_of(departure: LeftError) -> int:
@@ -121,7 +141,7 @@ def _code_of(departure: LeftError) -> int:
 
 
 def _rules_of(program: GameDefinition) -> Iterator[RenderableType]:
-    """The help for `?`: the game in its author's words, then every rule."""
+    """The answer to `rules`: the game in its author's words, then every rule."""
     description = program.describe()
     if description.title:
         yield plain(description.title, "bold")
@@ -136,7 +156,11 @@ def _rules_of(program: GameDefinition) -> Iterator[RenderableType]:
 
 
 class _Sitting:
-    """A session at the terminal: a game and its players, for all matches of a series."""
+    """A session at the terminal: a game and its players, for all matches of a series.
+
+    Attributes:
+        people: the roles that people play.
+    """
 
     def __init__(self, series: Series, screen: Screen) -> None:
         (self._game,) = series.games
@@ -149,10 +173,10 @@ class _Sitting:
         file = find_file(self._game.name)
         self._artist = Artist(self._program, None if file is None else side_file_of(file))
         self._rules = list(_rules_of(self._program))
-        self._people = [role for role, text in series.players.items() if text == HUMAN]
+        self.people = [role for role, text in series.players.items() if text == HUMAN]
         programs = {role: text for role, text in series.players.items() if text != HUMAN}
         if has_clock:  # a player that has not played before takes longer for its first move
-            stand_ins = {**programs, **dict.fromkeys(self._people, "random")}
+            stand_ins = {**programs, **dict.fromkeys(self.people, "random")}
             start_s = self._game.conditions.remote.start_clock_s
             arena = self._arena(stand_ins)
             rehearse(arena, program.source.text, start_s, own_process=True)
@@ -166,8 +190,13 @@ class _Sitting:
                 if not is_address(text) and hasattr(parse_spec(text).player, "prepare"):
                     note = f"{text} may prepare for {role} for {start_s} s (--start-clock)."
                     self._screen.show(Text(note))
-        guests = {role: Seat(HUMAN, self._maker(role, seed)) for role in self._people}
-        return play_match(self._arena({**self._programs, **guests}), seed, conditions)
+        guests = {role: Seat(HUMAN, self._maker(role, seed)) for role in self.people}
+        arena = self._arena({**self._programs, **guests})
+        if guests:
+            return play_match(arena, seed, conditions)
+        with self._screen.console.status("turn 1") as status:
+            spectator = Spectator(self._screen, self._artist, self._program, status)
+            return play_match(arena, seed, conditions, watcher=spectator)
 
     def _arena(self, players: Mapping[str, str | Seat]) -> Arena:
         order = order_of(self._game.conditions, self._program, self._machines, self._series.limits)
@@ -192,10 +221,45 @@ class _Sitting:
                 Knowledge(machine, index, seed),
                 self._rules,
                 clock_s=self._game.conditions.play_clock_s,
-                is_alone=len(self._people) == 1,
+                is_alone=len(self.people) == 1,
             )
 
         return make
+
+
+# ------------------------------------------------------------------------
+# A match of programs, for whoever watches it.
+
+
+class Spectator:
+    """A `Watcher` that shows every turn when it is over, and the state that it leads to.
+
+    Args:
+        screen: where the turns are shown.
+        artist: draws the game.
+        program: its definition; a game without rules has words for its states.
+        status: says which turn is being played.
+    """
+
+    def __init__(
+        self, screen: Screen, artist: Artist, program: GameDefinition, status: Status
+    ) -> None:
+        self._screen, self._artist, self._status = screen, artist, status
+        self._words = None if program.as_program().rules else StateWords(program)
+        self._number = 0
+
+    def reached(self, turn: TurnRecord | None, fluents: tuple[str, ...], *, over: bool) -> None:
+        """See `Watcher.reached`."""
+        encoding = self._screen.console.encoding
+        if turn is None:
+            self._screen.show(Text("At the start", "bold"))
+        else:
+            self._number += 1
+            self._screen.show(*show_turn(self._number, turn, encoding))
+        self._status.update(f"turn {self._number + 1}")
+        self._screen.show(*self._screen.drawn(self._artist.picture(fluents)))
+        if self._words is not None:
+            self._screen.show(*map(plain, self._words.lines_after(turn)))
 
 
 # ------------------------------------------------------------------------
@@ -204,10 +268,18 @@ class _Sitting:
 # Everything comes from the role's own moves and percepts (`Knowledge`), and from the legal moves,
 # which the referee sends to the role that is to move.
 
-RULES, AGAIN, HISTORY, QUIT = ("?", "help", "rules"), "", "history", "quit"
+HELP, RULES, AGAIN, HISTORY, QUIT = ("help", "?"), "rules", "", "history", "quit"
 """Commands that can be typed instead of a move; a legal move of that name takes precedence."""
 
-_PROMPT = "Your move (number or text; help, history, quit):"
+_PROMPT = "Your move (number or text; help, rules, history, quit):"
+
+_HELP = (
+    "Type the number of a move, or its text; the parentheses around it may be left out.",
+    "rules     the rules of the game",
+    "history   your moves and percepts so far",
+    "quit      leave the match",
+    "Enter alone shows the turn again.",
+)
 
 
 class Person:
@@ -218,7 +290,7 @@ class Person:
         screen: where the person reads and types.
         artist: draws the game.
         knowledge: knowledge of the role.
-        rules: the help for `?`.
+        rules: the answer to `rules`.
         clock_s: seconds for each decision; None for no limit.
         is_alone: whether only one person plays at this screen.
     """
@@ -311,7 +383,9 @@ class Person:
             move = self._read_move(answer)
             if move is not None:
                 return move
-            if answer.lower() in RULES:
+            if answer.lower() in HELP:
+                self._screen.show(*map(Text, _HELP))
+            elif answer.lower() == RULES:
                 self._screen.show(*self._rules)
             elif answer == AGAIN:
                 self._screen.show(*self._view())
@@ -349,14 +423,11 @@ class Person:
         yield plain(f"Turn {len(self._turns) + 1}: you are {self._role}", "bold")
         yield from self._latest_turns()
         facts = self._knowledge.facts()
-        console = self._screen.console
         if not facts.states:
             yield Text("No picture: no state was found that fits your percepts.", "dim")
         else:
             yield Text(_about(facts.states, facts.exact), "dim")
-            picture = self._artist.certain(facts.shares)
-            parts = draw(picture, console.encoding, colours=console.color_system is not None)
-            yield from (Padding(part, (0, 0, 0, 2), expand=False) for part in parts)
+            yield from self._screen.drawn(self._artist.certain(facts.shares))
         if facts.words:
             yield Padding(plain(facts.words.rstrip()), (0, 0, 0, 2), expand=False)
         yield Text("Your legal moves:", "dim")
@@ -544,6 +615,12 @@ class Screen:
         """Print anything that rich can print."""
         for part in parts:
             self.console.print(part)
+
+    def drawn(self, picture: Json) -> Iterator[RenderableType]:
+        """The parts of a picture as this console can show them, indented."""
+        colours = self.console.color_system is not None
+        parts = draw(picture, self.console.encoding, colours=colours)
+        yield from (Padding(part, (0, 0, 0, 2), expand=False) for part in parts)
 
     def ask(self, prompt: str, until_s: float | None = None) -> str:
         """Ask for a line, and return it without its end.

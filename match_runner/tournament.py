@@ -294,7 +294,7 @@ MAX_PROBLEMS = 10
 
 def _parts(summary: TournamentSummary) -> Iterator[RenderableType]:
     """Yield the tables of a tournament, which may be unfinished."""
-    standings = summary.standings
+    standings, series = summary.standings, summary.snapshot.series
     of_planned = "" if summary.played == summary.planned else f" of {summary.planned}"
     yield Text(
         f"{summary.played}{of_planned} matches, {summary.moves} turns, seed {summary.seed}",
@@ -320,7 +320,7 @@ def _parts(summary: TournamentSummary) -> Iterator[RenderableType]:
         ("mean score in", *(f"#{row.player}" for row in standings), "on", "by"),
         [
             (
-                *(game.game, *(row.by_game[game.game] for row in standings)),
+                *(series.title(game.game), *(row.by_game[game.game] for row in standings)),
                 *(game.backend, clock_text(game.play_clock, game.clock)),
             )
             for game in summary.games
@@ -332,7 +332,7 @@ def _parts(summary: TournamentSummary) -> Iterator[RenderableType]:
         yield Text(f"faults and errors ({len(summary.problems)}):", style="red")
     for problem in summary.problems[:MAX_PROBLEMS]:
         player = "" if problem.player is None else f", {problem.player}"
-        yield plain(f"  {problem.game} {problem.number}{player}: {problem.text}")
+        yield plain(f"  {series.title(problem.game)} {problem.number}{player}: {problem.text}")
     if len(summary.problems) > MAX_PROBLEMS:
         yield f"  and {len(summary.problems) - MAX_PROBLEMS} more; see --json"
 

@@ -98,6 +98,7 @@ RUNNER = {
         "match_runner.pictures",
         "match_runner.remote",
         "match_runner.series",
+        "match_runner.workers",
     },
     "match_runner.table": {
         "match_runner.match",

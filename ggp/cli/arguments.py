@@ -194,6 +194,14 @@ class FolderPath(_NonEmptyPath):
         self.name = "folder"
 
 
+class Renamed(click.Option):
+    """An option of two names; the first is an earlier one, which works and is not in the help."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        return record and (record[0].removeprefix(f"{self.opts[0]}, "), record[1])
+
+
 class _Backend(_ParamType):
     """The name of a backend; the registry of backends is slow to import."""
 
@@ -281,6 +289,27 @@ class PlayerText(_ParamType):
             for option in describe_player(name).options
             if option.name.startswith(last)
         ]
+
+
+def length_options(usual_rounds: int | None = None) -> Callable[[_F], _F]:
+    """`--matches` and `--rounds`, one of which says how long players are compared: see `rounds_of`.
+
+    Args:
+        usual_rounds: the number of rounds if neither is given, for the help.
+    """
+
+    def decorate(command: _F) -> _F:
+        command = click.option(
+            "--rounds",
+            type=click.IntRange(min=1),
+            show_default=usual_rounds and str(usual_rounds),
+            help="Number of rounds; in each, every player plays every role once.",
+        )(command)
+        return click.option("--matches", type=click.IntRange(min=1), help="Number of matches.")(
+            command
+        )
+
+    return decorate
 
 
 def json_option(command: _F) -> _F:

@@ -56,6 +56,7 @@ from ggp.report import Report, Table
 from ggp.search.moves import MoveLists
 from ggp.solve import build_tree, efg_lines
 from ggp.study.hints import hinted, unhinted
+from ggp.study.matches import LaneTurn
 from ggp.study.rehearsal import (
     ERRORS,
     MatchBeginning,
@@ -402,30 +403,26 @@ def _matches_in_words(program: GameDefinition, machine: Machine) -> dict[str, An
     states, rng = machine.initial(_WATCHED), np.random.default_rng(0)
     has_begun = np.zeros(_WATCHED, dtype=np.bool_)
     first, together, chance = set[str](), set[bool](), 0
-    for turn in range(_WATCHED_TURNS + 1):
+    for number in range(_WATCHED_TURNS + 1):
         going = np.flatnonzero(~machine.terminal(states))
-        if not len(going) or turn == _WATCHED_TURNS:
+        if not len(going) or number == _WATCHED_TURNS:
             break
         states, has_begun = states.take(going), has_begun[going]
-        lists = [MoveLists(machine, states, role) for role in range(len(machine.roles))]
-        chooses = np.stack([moves.counts > 1 for moves in lists], axis=1)
+        turn = LaneTurn(machine, states)
         if machine.random_role is not None:
-            chance += int(chooses[:, machine.random_role].sum())
-            chooses[:, machine.random_role] = False
-        acts = chooses.any(axis=1)
-        for row in np.unique(chooses[acts & ~has_begun], axis=0):
+            chance += int((turn.counts[:, machine.random_role] > 1).sum())
+        acts = turn.decides.any(axis=1)
+        for row in np.unique(turn.decides[acts & ~has_begun], axis=0):
             first.add(" and ".join(np.array(machine.roles)[row]))
         has_begun |= acts
-        together |= set((chooses[acts].sum(axis=1) > 1).tolist())
-        lanes = np.arange(len(going))
-        joint = [moves.at(lanes, moves.draw(lanes, rng)) for moves in lists]
-        states = machine.step(states, np.stack(joint, axis=1)).states
+        together |= set((turn.decides[acts].sum(axis=1) > 1).tolist())
+        states = machine.step(states, turn.random(rng)).states
     description = program.describe()
     return {
         "title": description.title,
         "chooses_first": " or ".join(sorted(first)) or "nobody",
         "players_choose": " or ".join("at once" if x else "in turns" for x in sorted(together)),
-        "chance": f"{chance / _WATCHED:g} of the first {turn} turns" if chance else "none",
+        "chance": f"{chance / _WATCHED:g} of the first {number} turns" if chance else "none",
         "information": "perfect" if is_open(machine) else "imperfect",
         "about": description.text or None,
     }

@@ -22,6 +22,7 @@ from ggp.cli.arguments import (
     SHARED_THREADS,
     FiniteRange,
     FolderPath,
+    Renamed,
     backend_option,
     seed_option,
     threads_for,
@@ -79,6 +80,9 @@ _MAX_LINES = 1000
 )
 @click.option(
     "--matches",
+    "--places",
+    "matches",
+    cls=Renamed,
     type=click.IntRange(min=1),
     default=1,
     show_default=True,

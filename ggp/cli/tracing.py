@@ -26,6 +26,7 @@ from ggp.gdl.analysis.growth import with_growth
 from ggp.gdl.games import find_game
 from ggp.gdl.nearest import unknown
 from ggp.gdl.normalize import validate
+from ggp.gdl.program import RANDOM
 from ggp.gdl.source import errors, printable
 from ggp.machine import Machine, States
 from ggp.machine.abilities import HasUtilities, Wordy, utilities_of
@@ -281,7 +282,9 @@ def _step_lines(number: int, step: Mapping[str, Any]) -> Iterator[str]:
     if step["joint_move"]:
         for role, move in step["joint_move"].items():
             yield f"  {role} plays {_named(step, role, move)}"
-        yield from (f"  {role} sees {' '.join(p)}" for role, p in step["percepts"].items() if p)
+        for role, percepts in step["percepts"].items():
+            if percepts or role != RANDOM:
+                yield f"  {role} sees {' '.join(percepts) or 'nothing'}"
 
 
 def _end_lines(trace: Mapping[str, Any]) -> Iterator[str]:

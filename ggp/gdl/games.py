@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,9 @@ LONG_GAMES = frozenset({"dark_chess", "kriegspiel", "kriegspiel_5x5"})
 
 _SUFFIXES = (".gdl", ".kif")
 _MAX_MB = 10
+
+_piped: dict[Path, bytes] = {}
+"""The contents of pipes, which can be read only once."""
 
 
 def find_game(name_or_path: str) -> Path:
@@ -41,6 +45,15 @@ def find_game(name_or_path: str) -> Path:
     is_path = name_or_path.endswith(_SUFFIXES)
     hint = "there is no such file; `ggp games` lists the bundled games" if is_path else bundled
     raise ConfigError(unknown("game", name_or_path, (*games, *_neighbours(name_or_path)), hint))
+
+
+def title_of(game: str) -> str:
+    """The name of a game in titles: of a path the file's name, without its suffix.
+
+    >>> title_of("kuhn_poker"), title_of("sheets/my_game.gdl"), title_of("poker(players=3)")
+    ('kuhn_poker', 'my_game', 'poker(players=3)')
+    """
+    return game if "(" in game else Path(game).stem or game
 
 
 def find_companion(name_or_path: str, suffix: str) -> Path:
@@ -87,17 +100,21 @@ def read_rulesheet(name_or_path: str) -> Rulesheet:
 
 
 def read_file(path: Path) -> bytes:
-    """The bytes of a game's file.
+    """The bytes of a game's file; those of a pipe, such as /dev/stdin, are kept for later reading.
 
     Raises:
         ConfigError: it cannot be read or is larger than 10 MB.
     """
+    if path in _piped:
+        return _piped[path]
     if path.is_dir():
         raise ConfigError(f"{path} is a folder; give the path of a rulesheet in it")
     limit = _MAX_MB * 1024 * 1024
     try:
         with path.open("rb") as file:
             data = file.read(limit + 1)
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                _piped[path] = data
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     if len(data) > limit:

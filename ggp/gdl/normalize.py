@@ -283,7 +283,8 @@ def _report_undefined(rules: Sequence[NormalRule], report: Diagnosis) -> None:
                     advice = f"; ask for a {uses[name, arity]}"
                 warn(
                     "undefined",
-                    f"relation `{name}` with {arity} arguments is not defined: it is false{advice}",
+                    f"relation `{name}` with {arity} argument{'' if arity == 1 else 's'} is not "
+                    f"defined: it is false{advice}",
                     literal.atom.start if literal.atom.start >= 0 else rule.start,
                 )
 

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from textwrap import wrap
 from typing import Literal
 
 from ggp.gdl.terms import Rule
@@ -101,13 +102,27 @@ class Diagnostic:
 
     def __str__(self) -> str:
         """`file:line:column: error: text [rule]`, then the line, and a caret under the column."""
+        return self.laid_out()
+
+    def laid_out(self, width: int | None = None) -> str:
+        """The text of `str`.
+
+        Args:
+            width: columns of the terminal, so that the text wraps, indented, and the line is cut on
+                both sides of the caret; None for lines of any length.
+        """
         place = f"{self.name}:{self.line}:{self.column}" if self.line else self.name
-        text = f"{place}: {self.severity}: {printable(self.message)} [{self.rule}]"
+        text = printable(f"{place}: {self.severity}: {self.message} [{self.rule}]")
+        context, caret = printable(self.context), self.caret if self.caret >= 0 else self.column - 1
+        if width is not None:
+            text = "\n".join(wrap(text, width, subsequent_indent="    ", break_on_hyphens=False))
+            caret, context = len(context[:caret].expandtabs()), context.expandtabs()
+            start = max(0, min(caret - width // 2, len(context) - width))
+            context, caret = context[start : start + width], caret - start
         if not self.line:
             return text
-        caret = self.caret if self.caret >= 0 else self.column - 1
-        lead = "".join("\t" if c == "\t" else " " for c in self.context[:caret])
-        return f"{text}\n{printable(self.context)}\n{lead}^"
+        lead = "".join("\t" if c == "\t" else " " for c in context[:caret])
+        return f"{text}\n{context}\n{lead}^"
 
 
 def printable(text: str) -> str:

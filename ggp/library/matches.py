@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from ggp.errors import ConfigError
-from ggp.given import checked_clock, checked_count, checked_seed, checked_text
+from ggp.given import checked_clock, checked_count, checked_seed, checked_text, rounds_of
 from ggp.machine import Limits, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_program
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from match_runner.match.records import MatchRecord
     from match_runner.series.comparison import ComparisonSummary
     from match_runner.series.holding import Snapshot
+    from match_runner.series.outcomes import Played
     from match_runner.series.plan import PlannedMatch, Series
     from match_runner.tournament import TournamentSummary
 
@@ -120,28 +121,32 @@ def compare(
     game: Playable | str,
     players: Sequence[str],
     *,
-    rounds: int = 10,
+    rounds: int | None = None,
+    matches: int | None = None,
     seed: int = 0,
     play_clock: float | None = None,
     clock: str = "wall",
     minutes: float | None = None,
     advance: Callable[[], None] = lambda: None,
+    refine: Callable[[ComparisonSummary], None] | None = None,
 ) -> ComparisonSummary:
     """Compare players by matches in this process, in which they take turns at the roles.
 
     Args:
         game: a game, or any argument of `load`.
         players: specs, at least two.
-        rounds: number of rounds; in each, every player plays every role once.
+        rounds: number of rounds, 10 by default; in each, every player plays every role once.
+        matches: number of matches, instead of rounds: a multiple of the number of players.
         seed: of all matches.
         play_clock: seconds for each decision; None for the players' own counts.
         clock: `wall` for wall time, or `cpu` for CPU time.
         minutes: time after which no round begins, except the first.
         advance: called after each match, of which there are at most `rounds * len(players)`.
+        refine: called after each round with the results so far.
 
     Raises:
-        ConfigError: an unknown player, option or clock, too few players, no round, or a wrong
-            seed.
+        ConfigError: an unknown player, option or clock, too few players, no whole number of
+            rounds, or a wrong seed.
         MachineError: no machine can be built.
     """
     from match_runner.match.conditions import Conditions
@@ -149,15 +154,15 @@ def compare(
     from match_runner.series.plan import Series, SeriesGame
 
     checked_seed(seed)
-    checked_count(rounds, "rounds")
     if len(set(players)) < max(2, len(players)):
         raise ConfigError("give at least two players, each of them once")
+    rounds = rounds_of(matches, rounds, len(players), usual=10)
     opened = _open(game)
     conditions = Conditions(play_clock_s=play_clock, clock=checked_clock(clock))
     entry = SeriesGame(opened.name, opened.program, rounds, conditions)
     names = {player: player for player in players}
     series = Series(names, (entry,), seed=seed, backend=opened.backend)
-    return _play_series(series, minutes, advance, summarize)
+    return _play_series(series, minutes, advance, summarize, refine)
 
 
 def tournament(
@@ -238,6 +243,7 @@ def _play_series(
     minutes: float | None,
     advance: Callable[[], None],
     summarize: Callable[[Snapshot], _Summary],
+    refine: Callable[[_Summary], None] | None = None,
 ) -> _Summary:
     """Play a series in this process, without storing it; returns its summary."""
     from match_runner.series.holding import snapshot_of
@@ -248,7 +254,13 @@ def _play_series(
 
     check_series(series)
     with open_executor(0, None) as executor, open_store(None, series) as store:
-        run_series(series, store, executor, lambda match: advance(), _until(minutes))
+
+        def watch(match: Played) -> None:
+            advance()
+            if refine is not None and len(store.keys()) % series.matches_a_round == 0:
+                refine(summarize(snapshot_of(series, store)))
+
+        run_series(series, store, executor, watch, _until(minutes))
         return summarize(snapshot_of(series, store))
 
 

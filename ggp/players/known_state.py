@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -50,12 +51,9 @@ class KnownStatePlayer:
         self,
         move: str | None,
         percepts: Sequence[str] | None,
-        *,
-        submitted: str | None = None,
-        in_time: bool = True,
-        deadline: Deadline | None = None,
+        **_: Any,
     ) -> None:
-        """Step the state by the joint move of a turn.
+        """Step the state by the joint move of a turn; percepts tell all that is to know of it.
 
         Raises:
             MachineError: the percepts are not the joint move of this state.

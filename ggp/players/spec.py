@@ -201,13 +201,19 @@ def check_game(spec: PlayerSpec, program: GameDefinition) -> None:
 def digests_of_files(spec: PlayerSpec) -> dict[str, str]:
     """A digest of each file that determines a player's decisions, by its path in the spec.
 
+    The file of a third-party player's class is one of them, by the name of its module.
+
     Raises:
         ConfigError: a file cannot be read.
     """
     digests = {}
-    for option, path in files_read(spec.options).items():
+    files = [(option, path, path) for option, path in files_read(spec.options).items()]
+    code = None if spec.is_ours else plug_ins.file_of(spec.player)
+    if code is not None:
+        files.append(("its code", spec.player.__module__, code))
+    for option, name, path in files:
         try:
-            digests[path] = blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
+            digests[name] = blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
         except OSError as error:
             raise ConfigError(
                 f"player {spec.text}: cannot read {path} ({option}): {error.strerror or error}"

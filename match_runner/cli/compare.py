@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,12 +17,14 @@ from ggp.cli.arguments import (
     game_argument,
     hint_at_warnings,
     json_option,
+    length_options,
     limits_option,
     seed_option,
     threads_option,
 )
 from ggp.console import example, verbose_option
 from ggp.errors import ConfigError
+from ggp.given import rounds_of
 from ggp.machine import Limits
 from ggp.machine.games import load_program
 from match_runner.cli.options import (
@@ -38,7 +44,6 @@ from match_runner.remote.post import is_address
 from match_runner.series.comparison import summarize
 from match_runner.series.holding import hold_series, printer
 from match_runner.series.plan import Series, SeriesGame, check_series
-from match_runner.series.verdicts import StoppingRule
 
 _SEVERAL = "--players"
 _ONE = "--player"
@@ -64,9 +69,7 @@ class _SeveralPlayers(click.Command):
 
 @click.command(
     cls=_SeveralPlayers,
-    epilog=example(
-        "match-runner compare kuhn_poker --players hyperplay:n=2 random --matches 4 --out runs/kuhn"
-    ),
+    epilog=example("match-runner compare kuhn_poker --players hyperplay:n=2 random --matches 4"),
 )
 @game_argument()
 @click.option(
@@ -92,14 +95,14 @@ class _SeveralPlayers(click.Command):
     metavar="ROLE=SPEC",
     help="Player that keeps a role in all matches and is not compared; may be repeated.",
 )
-@click.option("--matches", type=click.IntRange(min=1), help="Total number of matches.")
+@length_options()
 @until_options
 @click.option(
     "--equal-states",
     is_flag=True,
     help="Give all players as many states per decision as the first player visits.",
 )
-@place_options()
+@place_options(out="runs/GAME-CODE, with a code of players and settings")
 @course_options
 @conditions_options
 @seed_option("the whole comparison")
@@ -114,6 +117,7 @@ def compare(
     roles: str,
     fixed: tuple[str, ...],
     matches: int | None,
+    rounds: int | None,
     equal_states: bool,
     seed: int,
     backend: str,
@@ -124,13 +128,14 @@ def compare(
 ) -> int:
     """Compare players in many matches of GAME, played in worker processes.
 
-    --out saves results as matches end. After an interruption, the same command continues; after
-    the last match, it prints the tables again. You can add matches later. With --until decided, it
-    plays until it is clear who is better.
+    Results are saved as matches end. After an interruption, the same command continues; after the
+    last match, it prints the tables again. You can add matches later. With --until decided, it
+    plays until it is clear who is better. With rotating roles, a round has a match for each player,
+    so --matches must be a multiple of their number.
     """
     place = read_place(options)
     files = read_course_files(options)
-    until = read_until(options, matches)
+    until = read_until(options, matches, rounds)
     program = load_program(game)
     fixed_players = read_roles(fixed, program.roles)
     compared = tuple(player.strip() for player in players)
@@ -138,7 +143,16 @@ def compare(
     conditions = ConditionOptions(**options).of_match(has_remote=has_remote, patient=True)
     size = len(compared) if roles == "rotate" else 1
     names = _named(compared)
-    rounds = _num_rounds(matches, until, size)
+    if until is None:
+        if matches is None and rounds is None:
+            raise ConfigError(
+                "give the number of matches: --matches N, --rounds N, or --until decided"
+            )
+        rounds = rounds_of(matches, rounds, size, usual=1, prefix="--")
+    elif until.most < size:
+        raise ConfigError(f"--most {until.most} is less than one round, {size} matches")
+    else:
+        rounds = until.most // size
     series = Series(
         players=names,
         games=(SeriesGame(game, program, rounds, conditions, fixed_players),),
@@ -149,6 +163,9 @@ def compare(
         limits=with_threads(limits, threads, place),
     )
     check_series(series)
+    if place.folder is None:
+        place = replace(place, folder=_default_folder(series))
+        click.echo(f"the series is kept in {place.folder}; the same command continues it", err=True)
     for note in ignored(conditions, (*compared, *fixed_players.values())):
         click.echo(f"note: {note}", err=True)
     if not as_json:
@@ -168,19 +185,8 @@ def _named(players: tuple[str, ...]) -> dict[str, str]:
     return {player: player for player in players}
 
 
-def _num_rounds(matches: int | None, until: StoppingRule | None, size: int) -> int:
-    """Number of rounds to plan, each of `size` matches."""
-    if until is not None:
-        if until.most < size:
-            raise ConfigError(f"--most {until.most} is less than one round, {size} matches")
-        return until.most // size
-    if matches is None:
-        raise ConfigError("give the number of matches: --matches N, or --until decided")
-    if matches % size:
-        below = matches - matches % size
-        possible = " or ".join(str(n) for n in (below, below + size) if n)
-        raise ConfigError(
-            f"--matches {matches} leaves a round unfinished: with {size} players that "
-            f"change roles it must be a multiple of {size}, such as {possible}"
-        )
-    return matches // size
+def _default_folder(series: Series) -> Path:
+    """The folder of a series without one: the same settings lead to the same folder."""
+    settings = json.dumps(series.settings(), sort_keys=True)
+    code = blake2b(settings.encode(), digest_size=4).hexdigest()
+    return Path("runs", f"{Path(series.games[0].name).stem}-{code}")

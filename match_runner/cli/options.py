@@ -270,7 +270,7 @@ until_options = _all_of(
     click.option(
         "--until",
         type=click.Choice([DECIDED]),
-        help="Instead of --matches: play until one player is certainly better (99 %), or the "
+        help="Instead of a number: play until one player is certainly better (99 %), or the "
         "difference is certainly smaller than --worth.",
     ),
     click.option(
@@ -291,7 +291,9 @@ until_options = _all_of(
 """Options `--until`, `--worth` and `--most`, see `read_until`."""
 
 
-def read_until(options: dict[str, Any], matches: int | None) -> StoppingRule | None:
+def read_until(
+    options: dict[str, Any], matches: int | None, rounds: int | None = None
+) -> StoppingRule | None:
     """Read the stopping rule, if there is one, and remove these options from `options`.
 
     Raises:
@@ -307,4 +309,6 @@ def read_until(options: dict[str, Any], matches: int | None) -> StoppingRule | N
             f"--matches {matches} and --until decided exclude each other: leave out --matches, or "
             f"give --most {matches} instead"
         )
+    if rounds is not None:
+        raise ConfigError("--rounds and --until decided exclude each other: leave out --rounds")
     return StoppingRule(worth or DEFAULT_WORTH, most or DEFAULT_MOST)

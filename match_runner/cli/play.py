@@ -21,6 +21,7 @@ from ggp.cli.arguments import (
     threads_option,
 )
 from ggp.console import example, show_diagnostics, verbose_option
+from ggp.gdl.games import title_of
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program
@@ -153,9 +154,15 @@ def play(
 ) -> int:
     """Play matches of GAME, the name of a game or the path of a rulesheet.
 
+    A single match is shown turn by turn: the moves, what each role sees, how players value their
+    moves, and the state. Of several matches, and with --jobs, --out or --json, only the scores are.
+
     A player with an address is remote: a program that speaks the protocol of game servers.
     --play-clock, --replacement and --pause apply to all players. The other options about
     clocks and messages apply to remote players only.
+
+    A fault of a player, such as a late or illegal move, costs it its move and is listed below the
+    scores. The command fails only if a match does, or if a player has a fault in every match.
     """
     place = read_place(options, in_this_process=True)
     program = load_program(game)
@@ -173,12 +180,12 @@ def play(
     if not as_json:
         _show_warnings(program)
     show = printer(summarize, as_json=as_json)
-    if people:
+    if people or (matches == 1 and not as_json):
         # Imported late: it draws boards, which most matches do not need.
-        from match_runner.terminal import check_place, play_with_people
+        from match_runner.terminal import option_of_elsewhere, play_in_terminal
 
-        check_place(place)
-        return play_with_people(series, place, show, as_json=as_json)
+        if people or option_of_elsewhere(place) is None:
+            return play_in_terminal(series, place, show, as_json=as_json)
     return hold_series(series, place, show)
 
 
@@ -218,7 +225,7 @@ def _parts(summary: PlaySummary) -> Iterator[RenderableType]:
     match_text = "1 match" if num == 1 else f"{num} matches"
     conditions = summary.conditions
     yield Text.assemble(
-        plain(summary.game, "bold"),
+        plain(title_of(summary.game), "bold"),
         f": {match_text}",
         f", {range_}" if range_ else "",
         f", on {summary.backend}" if summary.backend else "",

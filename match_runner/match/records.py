@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ggp.errors import ConfigError, GGPError, MatchError
-from ggp.gdl.games import game_that_comes
+from ggp.gdl.games import game_that_comes, title_of
 from ggp.gdl.source import printable
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
@@ -177,7 +177,7 @@ class MatchRecord:
             (role, self.players.get(role, "played by chance"), self.goals[role])
             for role in self.roles
         ]
-        conditions = f"{self.game}, seed {self.seed}, on {self.backend}, "
+        conditions = f"{title_of(self.game)}, seed {self.seed}, on {self.backend}, "
         conditions += clock_text(self.play_clock_s, self.clock)
         table = Table(("role", "player", ("#score", "g")), players, conditions).html()
         ended = [] if self.error is None else [line(f"The match ended early: {self.error}")]

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ggp.errors import ConfigError, MatchError
+from ggp.gdl.games import title_of
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import printable
 from ggp.players import Decision, MoveValue
@@ -50,7 +51,7 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
     """A match from its first turn to its scores."""
     clock = clock_text(record.play_clock_s, record.clock)
     yield Text.assemble(
-        plain(record.game, "bold"), f", seed {record.seed}, on {record.backend}, {clock}"
+        plain(title_of(record.game), "bold"), f", seed {record.seed}, on {record.backend}, {clock}"
     )
     for role in record.roles:
         yield plain(f"  {role}: {record.players.get(role, 'played by chance')}")
@@ -58,9 +59,7 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
     if record.remote is not None:
         yield plain(f"  {_remote_text(record.remote)}", "dim")
     for number, turn in enumerate(record.turns, start=1):
-        yield Text()
-        yield Text(f"Turn {number}", style="bold")
-        yield from _show_turn(turn, record.roles, encoding)
+        yield from show_turn(number, turn, encoding)
     yield Text()
     for taken in record.taken_back:
         text = f"{taken.role} took back {taken.move} in turn {taken.turn + 1}"
@@ -87,22 +86,26 @@ def _remote_text(remote: RemoteSide) -> str:
     )
 
 
-def _show_turn(turn: TurnRecord, roles: Sequence[str], encoding: str) -> Iterator[RenderableType]:
+def show_turn(number: int, turn: TurnRecord, encoding: str) -> Iterator[RenderableType]:
+    """A turn: the moves, what each role sees after them, and how players valued their moves."""
+    yield Text()
+    yield Text(f"Turn {number}", style="bold")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("  role", "move", "sees"):
         table.add_column(heading)
-    for role in roles:
-        move = plain(turn.joint_move[role], "bold" if role != RANDOM else "")
+    for role, played in turn.joint_move.items():
+        move = plain(played, "bold" if role != RANDOM else "")
         submitted = turn.submitted.get(role)
-        if role in turn.submitted and submitted != turn.joint_move[role]:
+        if role in turn.submitted and submitted != played:
             move.append_text(plain(f" instead of {submitted or 'no answer'}", "red"))
         table.add_row(plain(f"  {role}"), move, percepts_text(turn.percepts[role]))
     yield table
     for fault in turn.faults:
-        yield plain(f"  ! {fault.role}: {fault.text}", "red")
+        line = plain(f"! {fault.role}: {fault.text}", "red")
+        yield Padding(line, (0, 0, 0, 2), expand=False)
     for role, decision in turn.decisions.items():
         if len(decision.values) > 1 and any(v.visits for v in decision.values):
-            yield Padding(_show_decision(role, decision, encoding), (0, 0, 0, 2))
+            yield Padding(_show_decision(role, decision, encoding), (0, 0, 0, 2), expand=False)
 
 
 def particles_text(num: int) -> str:

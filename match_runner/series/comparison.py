@@ -277,7 +277,7 @@ def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
     roles = "roles rotate" if series.rotate else "fixed roles"
     of_planned = "" if summary.played == summary.planned else f" of {summary.planned}"
     yield Text.assemble(
-        plain(game.name, "bold"),
+        plain(series.title(game.name), "bold"),
         f": {summary.played}{of_planned} matches, {roles}, seed {series.seed}",
         f", on {summary.backend}" if summary.backend else "",
         f", {clock_text(game.conditions.play_clock_s, game.conditions.clock)}",

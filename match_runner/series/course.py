@@ -51,7 +51,8 @@ class Row(NamedTuple):
     """One number of a series.
 
     Attributes:
-        game, player, role: names; `ALL_GAMES` and `ALL_ROLES` for several together.
+        game, player, role: the title of a game, and names; `ALL_GAMES` and `ALL_ROLES` for several
+            together.
         measure: one of `MEASURES`.
         at: the number of rounds, or the turn, from 1.
         value: the mean.
@@ -103,23 +104,28 @@ def course_of(snapshot: Snapshot) -> Course:
     rows: list[Row] = []
     for scope in scopes:
         matches = [m for m in snapshot.matches if scope in (m.planned.game, ALL_GAMES)]
+        bounds = series.goal_bounds if scope == ALL_GAMES else series.game(scope).goal_bounds
+        title = scope if scope == ALL_GAMES else series.title(scope)
         roles = dict.fromkeys(role for match in matches for role in match.planned.seating)
         for index, player in enumerate(series.names):
-            rows += _scores(snapshot, matches, index, (scope, player))
+            rows += _scores(snapshot, matches, index, (title, player), bounds)
             if scope != ALL_GAMES:  # other games have other roles
                 for role in roles:
-                    rows += _by_turn(matches, index, role, (scope, player))
-            rows += _by_turn(matches, index, None, (scope, player))
-    return Course(tuple(rows), series.names, scopes)
+                    rows += _by_turn(matches, index, role, (title, player))
+            rows += _by_turn(matches, index, None, (title, player))
+    titles = (*map(series.title, games), *scopes[len(games) :])
+    return Course(tuple(rows), series.names, titles)
 
 
 def _scores(
-    snapshot: Snapshot, matches: Sequence[Played], player: int, names: tuple[str, str]
+    snapshot: Snapshot,
+    matches: Sequence[Played],
+    player: int,
+    names: tuple[str, str],
+    bounds: tuple[float, float] | None,
 ) -> Iterator[Row]:
     values = [s[player] for s in map(scores_of, rounds_of(matches)) if player in s]
     seed = resampling_seed(snapshot.series)
-    game_bounds = [game.goal_bounds for game in snapshot.series.games if game.name == names[0]]
-    bounds = game_bounds[0] if game_bounds else snapshot.series.goal_bounds
     for num in _points(len(values)):
         # Only the end was planned: a mean at an earlier round needs the stricter interval.
         fixed = snapshot.fixed and num == len(values)
@@ -201,7 +207,8 @@ class WithCourse:
     snapshot: Snapshot
 
     def __repr__(self) -> str:
-        games = ", ".join(game.name for game in self.snapshot.series.games)
+        series = self.snapshot.series
+        games = ", ".join(series.title(game.name) for game in series.games)
         progress = f"{len(self.snapshot.matches)} of {self.snapshot.planned} matches"
         return f"<{type(self).__name__} of {games}: {progress}>"
 

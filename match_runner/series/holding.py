@@ -24,6 +24,7 @@ from ggp.report import Report
 from ggp.run.clocks import Clock
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import make_folder, rules_of, write_record
+from match_runner.match.seats import HUMAN
 from match_runner.series.outcomes import Played, always_at_fault, scores_of
 from match_runner.series.plan import MEASURE, PLAY, Series, SeriesGame, plan_all
 from match_runner.series.runner import Budgets, Watcher, measurements, run_series, stored_budgets
@@ -114,13 +115,13 @@ def hold_series(
     """
     failures: tuple[str, ...] = ()
     interrupted = False
-    files = _Files(place.records)
+    files = RecordFiles(place.records)
     with (
         open_executor(place.jobs, place.scheduler, place.match_seconds) as executor,
         open_store(place.folder, series, until=until) as store,
     ):
         try:
-            with _each_warning_once(), _progress(series, store) as advance:
+            with each_warning_once(), _progress(series, store) as advance:
 
                 def watch(match: Played) -> None:
                     files.write(match)
@@ -141,7 +142,7 @@ def hold_series(
         return EXIT_INTERRUPTED
     problems = [
         *(f"{failure}; the same command tries again" for failure in failures),
-        *_problems(snapshot),
+        *problems_of(snapshot),
         *files.problems,
     ]
     for problem in problems:
@@ -214,7 +215,7 @@ def _say_forecasts(forecasts: Sequence[Forecast]) -> None:
         click.echo(f"  {forecast_text(forecast)}", err=True)
 
 
-class _Files:
+class RecordFiles:
     """Writes records as files, until one cannot be written.
 
     Attributes:
@@ -246,7 +247,7 @@ class _Files:
                 self.write(match)
 
 
-def _problems(snapshot: Snapshot) -> Iterator[str]:
+def problems_of(snapshot: Snapshot) -> Iterator[str]:
     """Yield the errors in matches that make the command fail."""
     failed = [match for match in snapshot.matches if match.record.failed]
     if failed:
@@ -256,7 +257,8 @@ def _problems(snapshot: Snapshot) -> Iterator[str]:
             f"first: seed {first.planned.seed}, {first.record.errors[-1]}"
         )
     for name, fault in always_at_fault(snapshot.series.names, snapshot.matches):
-        yield f"{name} committed faults in every match; the first: {fault}"
+        if snapshot.series.players[name] != HUMAN:  # people may be late as often as they like
+            yield f"{name} committed faults in every match; the first: {fault}"
 
 
 @contextmanager
@@ -290,7 +292,7 @@ def _progress(series: Series, store: Store) -> Iterator[Callable[[Played], None]
 
 
 @contextmanager
-def _each_warning_once() -> Iterator[None]:
+def each_warning_once() -> Iterator[None]:
     """Let each warning through once: every machine of a match warns of the same rules."""
     seen: set[tuple[str, str]] = set()
 

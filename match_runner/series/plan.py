@@ -24,6 +24,7 @@ import numpy as np
 
 from ggp.console import installed_version
 from ggp.errors import ConfigError
+from ggp.gdl.games import title_of
 from ggp.gdl.program import RANDOM
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
@@ -153,6 +154,11 @@ class Series:
     def game(self, name: str) -> SeriesGame:
         """The game with this name."""
         return next(game for game in self.games if game.name == name)
+
+    def title(self, game: str) -> str:
+        """The name of a game in titles: see `title_of`; in full if two games share the title."""
+        titles = [title_of(each.name) for each in self.games]
+        return game if titles.count(title_of(game)) > 1 else title_of(game)
 
     def settings(self) -> dict[str, Any]:
         """Settings that must stay the same when a series is continued, as JSON values.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import threading
 from itertools import pairwise
 from pathlib import Path
 
@@ -338,3 +340,15 @@ def test_no_command_takes_rules_by_which_a_role_cannot_begin(
     assert "b has no legal move in a state that is not terminal: y" in error_line(
         name, path, *options
     )
+
+
+def test_rules_come_through_a_pipe(tmp_path: Path) -> None:
+    """A pipe can be read once, and the rules are needed several times."""
+    pipe, text = tmp_path / "pipe.gdl", read_rulesheet("monty_hall").source.text
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    (report,) = json_of("validate", str(pipe), "--strict", "--play", "5")
+    writer.join()
+    assert report["ok"]
+    assert report["play"]["matches"] == 5

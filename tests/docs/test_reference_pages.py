@@ -59,4 +59,4 @@ def test_the_page_of_commands_says_what_the_help_says(name: str, command: click.
     written = [command.help or "", *(each.help or "" for each in options)]
     paragraphs = [part for text in written for part in text.split("\n\n") if "\b" not in part]
     assert [text for text in paragraphs if letters_of(text) not in section] == []
-    assert [each.name for each in options if each.opts[0] not in section] == []
+    assert [each.name for each in options if each.opts[-1] not in section] == []

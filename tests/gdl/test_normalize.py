@@ -572,7 +572,7 @@ def test_undefined_relations_are_false_with_one_warning_each() -> None:
     """
     assert legal_after(rules) == {"b", "c", "e", "f"}
     assert [d.message for d in diagnostics(rules)] == [
-        "relation `nothing` with 1 arguments is not defined: it is false"
+        "relation `nothing` with 1 argument is not defined: it is false"
     ]
     assert "nothing" not in " ".join(added(rules))
     assert problems(rules, strict=True) == [("warning", "undefined")]

@@ -291,18 +291,27 @@ def test_matches_are_those_of_the_match_runner() -> None:
 
 
 def test_players_are_compared_in_rounds() -> None:
-    counted = []
+    counted: list[int] = []
+    refined: list[int] = []
     comparison = ggp.compare(
         "exploding_bomb",
         ["hyperplay2:n=4", "hyperplay:n=2"],
         rounds=3,
         seed=1,
         advance=lambda: counted.append(1),
+        refine=lambda summary: refined.append(summary.played),
     )
+    assert refined == [2, 4, 6]
     assert (comparison.played, len(counted)) == (6, 6)
     scores = {entry.player: entry.score.value for entry in comparison.players}
     assert scores["hyperplay2:n=4"] == 90
     assert comparison.differences[0].rounds == 3
+    by_matches = ggp.compare("exploding_bomb", ["legal", "random"], matches=4)
+    assert by_matches.played == ggp.compare("exploding_bomb", ["legal", "random"], rounds=2).played
+    with pytest.raises(ConfigError, match="matches 3 leaves a round unfinished"):
+        ggp.compare("exploding_bomb", ["legal", "random"], matches=3)
+    with pytest.raises(ConfigError, match="give matches or rounds, not both"):
+        ggp.compare("exploding_bomb", ["legal", "random"], matches=4, rounds=2)
     with pytest.raises(ConfigError, match="give at least two players, each of them once"):
         ggp.compare("exploding_bomb", ["legal", "legal"])
     with pytest.raises(ConfigError, match="unknown player 'nobody'"):

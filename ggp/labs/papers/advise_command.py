@@ -10,14 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ggp.cli.arguments import FiniteRange, GameOptions, PlayerText, clock_option, game_command
+from ggp.cli.arguments import (
+    FiniteRange,
+    GameOptions,
+    PlayerText,
+    clock_option,
+    game_command,
+    length_options,
+)
 from ggp.cli.properties import walks_for
-from ggp.console import bar_of, listed, spinner
+from ggp.console import EXIT_INTERRUPTED, bar_of, listed, spinner
 from ggp.errors import ConfigError
+from ggp.given import rounds_of
 from ggp.library import compare
 from ggp.machine.base import player_roles
 from ggp.players import PLAYERS, kinds_of
@@ -26,6 +34,9 @@ from ggp.report import Report, Table
 from ggp.run.clocks import Clock
 from ggp.search.parts import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
 from ggp.study.properties import Properties, RoleProperties, measure_properties
+
+if TYPE_CHECKING:
+    from match_runner.series.comparison import ComparisonSummary
 
 COSTLY_GAP = 5.0
 """Clairvoyance gap (points gained by knowing the true state) from which hidden information costs
@@ -130,6 +141,9 @@ def _of_role(name: str, role: RoleProperties) -> Iterator[Reason]:
 
 DEFAULT_ROUNDS, DEFAULT_SECONDS, DEFAULT_MINUTES = 10, 0.2, 10.0
 
+FEW = 3
+"""Most players that the line of advice names besides its own."""
+
 
 @game_command("ggp advise monty_hall --player hyperplay --player random --rounds 5")
 @click.option(
@@ -141,13 +155,7 @@ DEFAULT_ROUNDS, DEFAULT_SECONDS, DEFAULT_MINUTES = 10, 0.2, 10.0
     help="Compare this player; may be repeated. Default: all players of ggp that think, except "
     "auto, which lets one of them play.",
 )
-@click.option(
-    "--rounds",
-    type=click.IntRange(min=1),
-    default=DEFAULT_ROUNDS,
-    show_default=True,
-    help="Rounds of matches; in each, every player plays every role once.",
-)
+@length_options(DEFAULT_ROUNDS)
 @click.option(
     "--seconds",
     type=FiniteRange(min=0, min_open=True),
@@ -166,26 +174,29 @@ DEFAULT_ROUNDS, DEFAULT_SECONDS, DEFAULT_MINUTES = 10, 0.2, 10.0
 def advise(
     options: GameOptions,
     players: tuple[str, ...],
-    rounds: int,
+    matches: int | None,
+    rounds: int | None,
     seconds: float,
     minutes: float,
     clock: Clock,
-) -> None:
+) -> int:
     """Say which player suits a game, and why.
 
-    Short matches at equal time decide, if one player is better with 99 % confidence. Otherwise the
-    advice is the player that auto would choose, shown with its reason. The other reasons come from
-    the figures of `ggp properties`. Without --player, the advice is auto for games that it solves.
+    The first advice comes before any match; each round of matches may change it, and Ctrl-C ends
+    them. Short matches at equal time decide, if one player is better with 99 % confidence.
+    Otherwise the advice is the player that auto would choose, shown with its reason. The other
+    reasons come from the figures of `ggp properties`. Without --player, the advice is auto for
+    games that it solves.
     """
     compared = tuple(dict.fromkeys(players)) or tuple(
         name for name in PLAYERS if kinds_of(name) is not None
     )
     if len(compared) < 2:
         raise ConfigError("give at least two players: --player SPEC --player SPEC")
+    rounds = rounds_of(matches, rounds, len(compared), usual=DEFAULT_ROUNDS, prefix="--")
     game = options.load()
     machine = game._machine
-    with spinner(f"walking through {options.game}"):
-        properties = measure_properties(machine, walks_for(machine), options.seed)
+    with spinner(f"looking into {options.game}"):
         auto = {
             machine.roles[role]: choose_player(machine, role, SOLVED_STATES, game.program)
             for role in player_roles(machine)
@@ -193,26 +204,43 @@ def advise(
     choices = {name: {"player": choice.player, "why": choice.why} for name, choice in auto.items()}
     for why, names in _roles_by_choice(choices).items():
         click.echo(f"advice before any match: {why[0]} as {listed(names)}: {why[1]}", err=True)
+    with spinner(f"walking through {options.game}"):
+        properties = measure_properties(machine, walks_for(machine), options.seed)
+    reasons, leans = reasons_of(properties), {choice.player for choice in auto.values()}
+    advices: list[dict[str, Any]] = []
+    said = next(iter(leans)) if len(leans) == 1 else ""
+
+    def refine(summary: ComparisonSummary) -> None:
+        nonlocal said
+        result = _advice(options.game, reasons, summary.report().values, seconds, leans)
+        if not players and leans == {SOLUTION}:
+            result["player"] = "auto"  # which is not among those that played
+        elif said != result["player"]:
+            said = result["player"]
+            click.echo(f"advice after {result['matches']} matches: {said}", err=True)
+        result |= {"clock": clock, "seed": options.seed, "backend": summary.backend}
+        advices.append(result | {"properties": properties.report().values, "auto": choices})
+
+    code = 0
     with bar_of(rounds * len(compared), f"playing {options.game}") as advance:
-        summary = compare(
-            game,
-            compared,
-            rounds=rounds,
-            seed=options.seed,
-            play_clock=seconds,
-            clock=clock,
-            minutes=minutes,
-            advance=advance,
-        )
-    leans = {choice.player for choice in auto.values()}
-    matches = summary.report().values
-    result = _advice(options.game, reasons_of(properties), matches, seconds, leans)
-    if not players and leans == {SOLUTION}:
-        result["player"] = "auto"  # which is not among those that played
-    result |= {"clock": clock, "seed": options.seed, "backend": summary.backend}
-    result["properties"] = properties.report().values
-    result["auto"] = choices
-    options.show(Report(result, _parts(result, rounds)))
+        try:
+            compare(
+                game,
+                compared,
+                rounds=rounds,
+                seed=options.seed,
+                play_clock=seconds,
+                clock=clock,
+                minutes=minutes,
+                advance=lambda: advance(now=f"so far {said}" if said else ""),
+                refine=refine,
+            )
+        except KeyboardInterrupt:
+            if not advices:
+                raise
+            code = EXIT_INTERRUPTED
+    options.show(Report(advices[-1], _parts(advices[-1], rounds)))
+    return code
 
 
 def _advice(
@@ -271,7 +299,9 @@ def _parts(result: dict[str, Any], rounds: int) -> Iterator[Table | str]:
     yield f"{result['clock'].words}, seed {result['seed']}, on {result['backend']}"
     if result["faulty"]:
         fault = f"something went wrong, first this: {result['fault']}"
-        yield f"in {result['faulty']} of them {fault}"
+        is_late = result["clock"] is Clock.WALL and "later than the play clock" in result["fault"]
+        advice = "; on a busy machine, take --clock cpu" if is_late else ""
+        yield f"in {result['faulty']} of them {fault}{advice}"
     for reason in result["reasons"]:
         if reason["players"]:
             sign = "for" if reason["favours"] else "against"
@@ -294,7 +324,9 @@ def _certainty(result: dict[str, Any], *, whole: bool) -> str:
         return ", which plays the solution"
     if result["sure"]:
         return ", better than all others (99 % confidence)"
-    doubt = f"the matches do not separate it from {listed(result['as_good'])}"
+    rivals = result["as_good"]
+    others = listed(rivals) if len(rivals) <= FEW else f"{len(rivals)} others"
+    doubt = f"the matches do not separate it from {others}"
     verdict, more_rounds = result["verdict"], result["more_rounds"]
     if verdict is None:
         return f"; undecided: {doubt}; no round was played to its end"

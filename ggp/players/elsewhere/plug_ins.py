@@ -97,7 +97,7 @@ def make(player: PlayerClass, name: str, options: Any, context: Context) -> Play
     except MemoryError:
         raise
     except (Exception, SystemExit) as error:
-        place = _place(error, _file_of(player)) or place_of(player)
+        place = _place(error, file_of(player)) or place_of(player)
         raise PlayerError(
             f"the player {name} raised {_one_line(error)} when it was made{place}"
         ) from error
@@ -115,7 +115,7 @@ def blamed(player: PlayerClass, name: str) -> Iterator[None]:
     except (GGPError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
-        place = _place(error, _file_of(player)) or "; `-v` shows where"
+        place = _place(error, file_of(player)) or "; `-v` shows where"
         raise PlayerError(f"the player {name} raised {_one_line(error)}{place}") from error
 
 
@@ -191,7 +191,8 @@ def _place(error: BaseException, file: str | None) -> str:
     return f" ({relative(places[-1][0])}, line {places[-1][1]})" if places else ""
 
 
-def _file_of(player: Any) -> str | None:
+def file_of(player: Any) -> str | None:
+    """The path of the file that defines a player's class; None if there is none."""
     return getattr(sys.modules.get(getattr(player, "__module__", "")), "__file__", None)
 
 

@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief import Bags, Sampler
+from ggp.errors import ConfigError
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import BoolArray, FloatArray, IntArray, States
+from ggp.machine.base import BoolArray, FloatArray, IntArray, States, player_roles
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.parts import RoundCosts
@@ -138,6 +139,9 @@ class TreeSearch:
         moves: the candidates.
         most_lanes: greatest number of lanes of a wave.
         longest_wave_s: time that a wave may take, by prediction.
+
+    Raises:
+        ConfigError: the bag is of `random`.
     """
 
     most_lanes = MAX_LANES
@@ -157,6 +161,9 @@ class TreeSearch:
         if views is None:
             raise ValueError("trees over incomplete paths need the entries' views")
         self._machine, self._tree, self._rng, self._deadline = tree.machine, tree, rng, deadline
+        if bags.role == tree.machine.random_role:
+            others = ", ".join(tree.machine.roles[role] for role in player_roles(tree.machine))
+            raise ConfigError(f"chance has no values to search for: take a bag of {others}")
         self.moves = candidates(tree.machine, bags)
         self._path = int(bags.paths[0])
         particles = Particles(

@@ -138,7 +138,7 @@ def messages_of(rules: str) -> list[tuple[str, str]]:
         (
             "(<= (even ?x) (role ?x)) (<= (goal ?r 1) (evne ?r))",
             "undefined",
-            "relation `evne` with 1 arguments is not defined: it is false; did you mean `even`?",
+            "relation `evne` with 1 argument is not defined: it is false; did you mean `even`?",
         ),
         (
             "(<= (goal white 1) (knows white (true start)))",
@@ -148,13 +148,13 @@ def messages_of(rules: str) -> list[tuple[str, str]]:
         (
             "(init (turn white)) (<= (goal white 1) (turn ?r))",
             "undefined",
-            "relation `turn` with 1 arguments is not defined: it is false; ask for a fluent: "
+            "relation `turn` with 1 argument is not defined: it is false; ask for a fluent: "
             "(true (turn ...))",
         ),
         (
             "(legal white (mark 1)) (<= (goal white 1) (mark ?x))",
             "undefined",
-            "relation `mark` with 1 arguments is not defined: it is false; ask for a move: "
+            "relation `mark` with 1 argument is not defined: it is false; ask for a move: "
             "(does role (mark ...))",
         ),
         (

@@ -44,6 +44,19 @@ def test_message_shows_place_line_and_caret() -> None:
     assert (error.line, error.column, error.context) == (2, 6, "\t(<= ?x (p ?x))")
 
 
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_a_terminal_gets_no_line_wider_than_itself_and_the_caret_stays_under_its_word(
+    width: int,
+) -> None:
+    many = "(p ?y) " * 30
+    (diagnostic,) = syntax_error(f"(role a)\n\t(<= q {many}(?x b) {many})\n").diagnostics
+    *message, text, caret = diagnostic.laid_out(width).split("\n")
+    assert max(map(len, (*message, text, caret))) <= width
+    assert " ".join(line.strip() for line in message) == str(diagnostic).partition("\n")[0]
+    assert all(line.startswith("    ") for line in message[1:])
+    assert text[caret.index("^") :].startswith("?x b)"), (text, caret)
+
+
 def test_infix_message_shows_place_line_and_caret() -> None:
     assert str(syntax_error("role(a).\np(b c).\n")) == (
         "game.gdl:2:5: error: unexpected `c`; expected `)` or `,` [syntax]\np(b c).\n    ^"

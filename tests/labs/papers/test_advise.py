@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
 import pytest
 
 from ggp.labs.papers.advise_command import Reason, _advice
+from ggp.library import compare
 from ggp.search.parts import CLAIRVOYANT, INFORMED
 from tests.support.commands import error_line, json_of, run
 
@@ -55,6 +61,30 @@ def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
     assert any(line.startswith("for hyperplay2: knowing the world") for line in lines)
     assert "6 matches, 0.05 s a decision" in lines
     assert "wall clock, seed 0, on propnet" in lines
+
+
+def test_the_advice_is_refined_after_rounds_that_change_it() -> None:
+    shown = run("advise", "exploding_bomb", *BOTH, *QUICK)
+    said = re.findall(r"^advice after (\d+) matches: (.*)$", shown.stderr, re.M)
+    assert [int(number) % 2 for number, _ in said] == [0] * len(said)
+    assert all(player != later for (_, player), (_, later) in pairwise(said))
+    assert shown.stdout.startswith(f"advice: {said[-1][1]}")
+
+
+def test_an_interrupt_leaves_the_advice_of_the_rounds_played(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*args: Any, refine: Callable[[Any], None], **options: Any) -> None:
+        def once(summary: Any) -> None:
+            refine(summary)
+            raise KeyboardInterrupt
+
+        compare(*args, refine=once, **options)
+
+    monkeypatch.setattr("ggp.labs.papers.advise_command.compare", interrupted)
+    shown = run("advise", "exploding_bomb", *BOTH, "--matches", "6", "--seconds", "0.05")
+    assert shown.exit_code == 130
+    assert "2 of 6 matches, 0.05 s a decision" in shown.stdout.splitlines()
 
 
 def test_no_round_is_begun_when_the_minutes_are_over() -> None:

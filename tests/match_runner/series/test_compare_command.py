@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from ggp.gdl.normalize import load
 from match_runner.cli import main
 from tests.match_runner.series.comparisons import compared, num_matches, rows_of, series_of
 from tests.match_runner.workers.test_executor import is_alive
@@ -192,7 +193,7 @@ def test_the_table_and_the_json_say_the_same(tmp_path: Path) -> None:
         ((*KUHN, "--matches", "2", "--equal-states"), "random takes no budget of states"),
         (("compare", "kuhn_poker", "--matches", "2"), "give at least two players"),
         (("compare", "nowhere", "--matches", "2"), "unknown game 'nowhere'"),
-        (KUHN, "give the number of matches: --matches N, or --until decided"),
+        (KUHN, "give the number of matches: --matches N, --rounds N, or --until decided"),
         ((*KUHN, "--matches", "2", "--jobs", "2", "--scheduler", "a:1"), "leave one of them out"),
     ],
 )
@@ -213,3 +214,43 @@ def test_other_options_are_refused(tmp_path: Path) -> None:
     result = run("compare", "kuhn_poker", "--players", "random", "legal", *out)
     assert result.exit_code == 2
     assert "players was legal random and is now random legal; continue" in result.stderr
+
+
+def test_without_a_folder_the_same_settings_lead_to_the_same_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outputs = []
+    for options in ((), (), ("--seed", "1")):
+        args = ("kuhn_poker", "--players", "legal", "random", "--matches", "2", *options)
+        result = run("compare", *args)
+        assert result.exit_code == 0, result.output
+        folder = result.stderr.removeprefix("the series is kept in ").partition(";")[0]
+        assert num_matches(tmp_path / folder) == 2
+        outputs.append((folder, result.stdout))
+    assert outputs[0] == outputs[1]
+    assert outputs[0][0] != outputs[2][0]
+    assert run("show", outputs[0][0]).stdout == outputs[0][1]
+
+
+def test_a_number_of_rounds_is_a_number_of_matches(tmp_path: Path) -> None:
+    args = ("compare", "kuhn_poker", "--players", "legal", "random", "--out", str(tmp_path))
+    by_rounds = run(*args, "--rounds", "3")
+    assert "kuhn_poker: 6 matches" in by_rounds.stdout
+    assert run(*args, "--matches", "6").stdout == by_rounds.stdout
+    for wrong in (("--matches", "6"), ("--until", "decided")):
+        result = run(*args, "--rounds", "3", *wrong)
+        assert result.exit_code == 2
+        assert "--rounds" in result.stderr
+
+
+def test_titles_name_the_file_of_the_game_without_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "my_poker.gdl"
+    path.write_text(load("kuhn_poker").source.text)
+    out = ("--out", str(tmp_path / "out"), "--csv", str(tmp_path / "course.csv"))
+    args = ("compare", str(path), "--players", "legal", "random", "--matches", "2", *out)
+    result = run(*args)
+    assert result.stdout.startswith("my_poker: 2 matches")
+    assert (tmp_path / "course.csv").read_text().splitlines()[1].startswith("my_poker,legal,")
+    assert json.loads(run(*args, "--json").stdout)["options"]["game"] == str(path)
+    assert str(tmp_path) not in run("play", str(path), "--player", "player1=legal").stdout

@@ -309,7 +309,7 @@ def test_the_command_says_what_it_takes_and_why_it_stopped(tmp_path: Path) -> No
             "--matches 8 and --until decided exclude each other: leave out --matches, or give "
             "--most 8",
         ),
-        ((), "give the number of matches: --matches N, or --until decided"),
+        ((), "give the number of matches: --matches N, --rounds N, or --until decided"),
         (("--matches", "8", "--worth", "3"), "--worth and --most need --until decided"),
         (("--matches", "8", "--most", "8"), "--worth and --most need --until decided"),
         (

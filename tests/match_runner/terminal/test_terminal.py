@@ -109,11 +109,56 @@ def test_an_invalid_move_gets_a_suggestion_and_another_prompt() -> None:
 def test_rules_and_history_can_be_asked_for() -> None:
     result = play(*TIC_TAC_TOE, typed="history\nquit\n")
     assert "Nothing has happened yet." in result.stdout
-    for name in ("?", "help", "Rules"):
-        result = play(*KUHN, typed=f"{name}\nHistory\nquit\n")
-        assert "random may (deal ?c1 ?c2) if (control random) is true" in result.stdout
-        assert "\n  whoever is not to act: noop\n" in result.stdout
-        assert result.stdout.count("In turn 1 you played noop and saw (dealt") == 2
+    result = play(*KUHN, typed="Rules\nHistory\nquit\n")
+    assert "random may (deal ?c1 ?c2) if (control random) is true" in result.stdout
+    assert "\n  whoever is not to act: noop\n" in result.stdout
+    assert result.stdout.count("In turn 1 you played noop and saw (dealt") == 2
+
+
+@pytest.mark.parametrize("name", ["?", "Help"])
+def test_help_explains_everything_that_the_prompt_offers(name: str) -> None:
+    result = play(*KUHN, typed=f"{name}\nquit\n")
+    offered = re.findall(r"Your move \(number or text; (.*?)\):", result.stdout)[0].split(", ")
+    explained = result.stdout.split("quit):")[1]
+    assert offered[0] == "help"
+    assert [word for word in offered[1:] if not re.search(rf"^{word} +\w", explained, re.M)] == []
+    assert "random may" not in explained
+
+
+def test_a_match_of_programs_is_shown_turn_by_turn() -> None:
+    players = ("--player", "xplayer=legal", "--player", "oplayer=legal")
+    result = play("tic_tac_toe", *players, typed="")
+    assert result.exit_code == 0
+    shown, _, scores = result.stdout.partition("tic_tac_toe: 1 match, seed 0")
+    turns = shown.split("\nTurn ")
+    assert turns[0].startswith("At the start")
+    assert [turn.partition("\n")[0] for turn in turns[1:]] == [str(n) for n in range(1, 8)]
+    assert [turn.count("✕x") + turn.count("○o") for turn in turns] == list(range(8))
+    assert "xplayer  (mark 1 1)" in turns[1]
+    assert "100.00" in scores
+
+
+def test_percepts_are_shown_with_the_role_that_has_them() -> None:
+    players = ("--player", "player1=legal", "--player", "player2=legal")
+    result = play("kuhn_poker", *players, typed="")
+    first = result.stdout[result.stdout.index("Turn 1") : result.stdout.index("Turn 2")]
+    saw = dict(re.findall(r"(player\d) +noop +(\(dealt \w+\))", first))
+    assert set(saw) == {"player1", "player2"}
+    assert saw["player1"] != saw["player2"]
+
+
+def test_several_matches_are_not_shown_turn_by_turn() -> None:
+    players = ("--player", "player1=legal", "--player", "player2=legal")
+    assert "Turn 1" not in play("kuhn_poker", *players, "--matches", "2", typed="").stdout
+
+
+def test_a_person_who_is_always_late_has_not_failed() -> None:
+    read, write = os.pipe()
+    with os.fdopen(read) as source, os.fdopen(write, "w"):
+        args = [*KUHN, "--play-clock", "0.05", "--backend", "prolog"]
+        result = CliRunner().invoke(main, ["play", *args], input=source)
+    assert "you play a random legal move" in result.stdout
+    assert result.exit_code == 0
 
 
 @pytest.mark.parametrize(("typed", "code"), [("quit\n", 0), ("check\n", 1), ("", 1)])

@@ -86,3 +86,19 @@ def test_files_that_decide_what_a_player_does_are_known(tmp_path: Path) -> None:
     assert old_digests == digests_of_files(parse_spec(f"pimc:model=policy:{strategy_file}"))
     write_strategies(strategy_file, {"player2": {}})
     assert old_digests != digests_of_files(parse_spec(f"policy:file={strategy_file}"))
+
+
+def test_the_code_of_a_third_party_player_determines_its_decisions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = tmp_path / "edited_player.py"
+    code.write_text(
+        "from ggp.players.random_legal import RandomLegal\n\n\nclass Mine(RandomLegal): ...\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = parse_spec("edited_player:Mine")
+    old = digests_of_files(spec)
+    assert list(old) == ["edited_player"]
+    code.write_text(code.read_text() + "# edited\n")
+    assert digests_of_files(spec) != old
+    assert digests_of_files(parse_spec("random")) == {}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import HyperPlaySampler, PathTree
+from ggp.errors import ConfigError
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime
@@ -68,6 +69,15 @@ def search_of(
         moves = machine.legal(bags.sets.states, 0).values[:1]
         bags = belief.advance(bags, moves, np.full(1, UNKNOWN), rng)
     return tree, TreeSearch(tree, bags, rng)
+
+
+def test_chance_has_no_values_to_search_for() -> None:
+    machine = machine_of_game("kuhn_poker")
+    tree = tree_of(machine)
+    belief = HyperPlaySampler(machine, tree.paths, capacity=10, keep_views=True)
+    bags = belief.start(machine.roles.index("random"))
+    with pytest.raises(ConfigError, match="take a bag of player1, player2"):
+        TreeSearch(tree, bags, np.random.default_rng(0))
 
 
 def values_of(search: TreeSearch, machine: Machine) -> dict[str, float]:
