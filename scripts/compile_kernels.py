@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -65,7 +64,6 @@ def main(arguments: list[str]) -> None:
     done = folder / "complete"
     if done.is_file() and done.read_text(encoding="utf-8") == kernel_files.made_by():
         return
-    shutil.rmtree(folder, ignore_errors=True)
     kernel_files.prepare(folder, tuple(arguments[1:]))
     compile_all(folder, arguments[1:])
     done.write_text(kernel_files.made_by(), encoding="utf-8")
@@ -83,7 +81,10 @@ def compile_all(folder: Path, levels: list[str]) -> None:
     for piece in PIECES:
         pieces.put(piece)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns) as progress, tempfile.TemporaryDirectory() as scratch:
+    with (
+        Progress(*columns, refresh_per_second=2) as progress,
+        tempfile.TemporaryDirectory() as scratch,
+    ):
         bar = progress.add_task("compiling kernels", total=len(PIECES))
 
         def run_pieces(_: int) -> None:

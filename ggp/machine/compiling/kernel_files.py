@@ -17,9 +17,10 @@ import grp
 import logging
 import os
 import pwd
+import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
@@ -56,8 +57,11 @@ def made_by() -> str:
 
 
 def prepare(folder: Path, levels: tuple[str, ...]) -> None:
-    """Make the folders for `record`."""
+    """Make the folders for `record`, without code that is out of date."""
     for level in (*levels, HOST):
+        if _counts(folder / level):  # somebody was interrupted
+            continue
+        shutil.rmtree(folder / level, ignore_errors=True)
         (folder / level).mkdir(parents=True)
         (folder / level / MADE_BY).write_text(made_by(), encoding="utf-8")
 
@@ -216,10 +220,18 @@ def _levels_here() -> list[str]:
     """The levels of this processor, the best first; NUMBA_CPU_FEATURES can deny it features."""
     from numba.core.registry import cpu_target
 
-    features = set(cpu_target.target_context.codegen()._tm_features.split(","))
-    levels: list[str] = []
+    return levels_of(cpu_target.target_context.codegen()._tm_features.split(","))
+
+
+def levels_of(features: Iterable[str]) -> list[str]:
+    """The levels of a processor, the best first.
+
+    Args:
+        features: such as `+avx2`, as LLVM tells them.
+    """
+    present, levels = set(features), list[str]()
     for level, needs in LEVELS.items():
-        if not all(f"+{feature}" in features for feature in needs.split()):
+        if not all(f"+{feature}" in present for feature in needs.split()):
             break
         levels.insert(0, level)
     return levels
