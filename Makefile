@@ -67,5 +67,5 @@ findings:
 # make setup   SWI-Prolog, Chromium, .venv and the project in it; quick the second time
 # make clean   remove .venv, caches and build results
 clean:
-	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist ggp/_kernels site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

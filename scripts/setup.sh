@@ -1,5 +1,6 @@
 #!/bin/sh
-# Sets up .venv with the project and its development tools, SWI-Prolog and Chromium.
+# Sets up .venv with the project and its development tools, SWI-Prolog, Chromium and the machine
+# code of kernels.
 # Safe to run again: does nothing while the stamp in .venv fits.
 #
 #   PYTHON=/path/to/python3 sh scripts/setup.sh    to choose the Python
@@ -150,7 +151,14 @@ wanted() {
     { pwd -P; cat pyproject.toml scripts/setup.sh; } | cksum
 }
 
+# Machine code depends on the sources of kernels too, so this asks on its own whether all is there.
+need_kernels() {
+    "$venv/bin/python" scripts/compile_kernels.py ||
+        say "kernels are compiled when they are first needed"
+}
+
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(wanted)" ]; then
+    need_kernels
     exit 0
 fi
 
@@ -179,5 +187,6 @@ trap - EXIT INT TERM
 # Some packages hold files for other versions of Python.
 "$venv/bin/python" -m compileall -qq -j 0 -x '/tests?/' "$venv"/lib/python*/site-packages || true
 need_prolog
+need_kernels
 wanted >"$stamp"
 say "ready"

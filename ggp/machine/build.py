@@ -67,8 +67,14 @@ def _relational(
 
     machine = RelationalMachine(program, limits, meanwhile=meanwhile)
     if ready:
-        machine.warm_up()
+        make_ready(machine)
     return machine
+
+
+def make_ready(machine: Machine) -> None:
+    """Load or compile all machine code of a machine, so that no later call waits for it."""
+    if hasattr(machine, "warm_up"):  # all but Prolog have some
+        machine.warm_up()
 
 
 def _propnet(
@@ -96,7 +102,7 @@ def _propnet(
         )
         machine.lay_out()
         if ready:
-            machine.warm_up()
+            make_ready(machine)
         return machine
 
     def compiled(*, anew: bool = False) -> Built:
@@ -313,7 +319,7 @@ def reveal_moves(machine: Machine, program: Program, limits: Limits | None = Non
     assert isinstance(machine, PropnetMachine)
     plain_machine = PropnetMachine(machine.circuit, is_gdl2=False, reports=machine.reports)
     plain_machine.lay_out()
-    plain_machine.warm_up()
+    make_ready(plain_machine)
     return plain_machine
 
 

@@ -171,7 +171,8 @@ class HeldMatch:
         questions: the open question to each person, by role.
         beliefs: each person's belief, from its own moves and percepts, by role and turn: pictures
             as JSON texts, sent on request.
-        preparing: the present step before the first turn, and the finished share.
+        preparing: what is being prepared, and the finished share: before the first turn, or while
+            machine code is compiled; else None.
     """
 
     setup: MatchSetup
@@ -292,13 +293,18 @@ class HeldMatch:
                 self.log.add(audience, "frame", sent_frames[-1])
         for role, picture in message["may"].items():
             self.beliefs.setdefault(role, {})[number] = json.dumps(picture)
+        if number and self.preparing is not None:
+            self._show_preparing(None)
         record: Json | None = message["record"]
         return record
 
     def _preparing(self, message: Mapping[str, Any]) -> None:
-        self.preparing = {key: message[key] for key in ("text", "note", "share", "until")}
+        self._show_preparing({key: message[key] for key in ("text", "note", "share", "until")})
+
+    def _show_preparing(self, step: Json | None) -> None:
+        self.preparing = step
         for audience in self._audiences():
-            self.log.show(audience, "preparing", "preparing", self.preparing)
+            self.log.show(audience, "preparing", "preparing", step)
 
     def _ask(self, message: Mapping[str, Any]) -> None:
         role, clock_s = message["role"], message["clock_s"]

@@ -14,14 +14,16 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ggp.errors import NOTE, MatchError
+from ggp.errors import NOTE, GGPError, MatchError
 from ggp.gdl.analysis.told_moves import move_percept
 from ggp.machine import Limits, Machine
+from ggp.machine.build import make_ready
 from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
 from ggp.players.elsewhere.from_json import decision_json
@@ -90,15 +92,26 @@ def play_at_table(task: TableTask) -> MatchRecord:
 def _prepare(
     task: TableTask, link: WorkerLink, mail: _Mail, preparing: StepReports
 ) -> tuple[Arena, _Reporter]:
-    """Make machines and players, and report the steps, since compilation may take long."""
+    """Make machines and players, and report the steps, since compilation may take long.
+
+    People see the first state and can choose their moves meanwhile.
+    """
     preparing.begin("Reading the rules and building a machine", 0.05, 0.4)
     has_clock = task.conditions.play_clock_s is not None
-    program, machines = machines_of(task.game, task.rules, "auto", Limits(), has_clock)
-    order = order_of(task.conditions, program, machines, Limits())
     people = [role for role, player in task.players.items() if player == HUMAN]
     programs = {role: player for role, player in task.players.items() if player != HUMAN}
-    preparing.begin("Getting the players ready", 0.4, 0.75)
+    # Machines are made ready when people see the first state.
+    is_ready = has_clock and not people
+    program, machines = machines_of(task.game, task.rules, "auto", Limits(), is_ready)
+    reporter = _Reporter(task, program, machines, link, mail)
+    preparing.begin("Getting the players ready", 0.4, 1.0)
+    if people and not task.earlier and task.human_clock_s is None:
+        with suppress(GGPError):  # the match will come to it
+            reporter.show_first(machines[0])
+    order = order_of(task.conditions, program, machines, Limits())
     if has_clock:  # a player that has not played before takes longer for its first move
+        for machine in machines:
+            make_ready(machine)
         stand_ins = {**programs, **dict.fromkeys(people, "random")}
         rehearse(
             set_up(task.game, program, stand_ins, machines, order=order),
@@ -106,8 +119,7 @@ def _prepare(
             task.conditions.remote.start_clock_s,
             own_process=True,
         )
-    preparing.begin("Beginning the match", 0.75, 1.0)
-    reporter = _Reporter(task, program, machines, link, mail)
+    preparing.begin("Beginning the match", 1.0, 1.0)
     arena = set_up(
         task.game,
         program,
@@ -169,13 +181,30 @@ class _Reporter:
         self._reported_s: dict[str, float] = {}
         self._num_legal: dict[str, int] = {}  # moves among which each person chooses
         self.back_to: int | None = None
+        self._is_shown = False
+        self._asked: set[str] = set()  # people who have been asked for their first move already
         for index, role in enumerate(program.roles):
             if task.players.get(role) == HUMAN and not self._is_told:
                 self._knowledge[role] = Knowledge(machines[1 + index], index, task.seed)
 
+    def show_first(self, machine: Machine) -> None:
+        """Show the first state and ask people for moves, before the match begins."""
+        state = machine.initial(1)
+        if machine.terminal(state)[0]:
+            return
+        self.reached(None, machine.fluents(state)[0], over=False)
+        self._is_shown = True
+        for index, role in enumerate(machine.roles):
+            if self._task.players.get(role) == HUMAN:
+                legal = machine.legal(state, index)[0].tolist()
+                self.ask(role, tuple(sorted(map(machine.move_text, legal))))
+                self._asked.add(role)
+
     def reached(self, turn: TurnRecord | None, fluents: tuple[str, ...], *, over: bool) -> None:
         if self._mail.ended:
             raise LinkBrokenError("the match was ended")
+        if turn is None and self._is_shown:
+            return
         self._turn += turn is not None
         is_old = 0 < self._turn <= len(self._task.earlier)
         frame = self._artist.frame(self._turn, turn, fluents, over=over)
@@ -219,6 +248,9 @@ class _Reporter:
     def ask(self, role: str, legal: Sequence[str]) -> None:
         """Have the server ask a person for a move."""
         self._num_legal[role] = len(legal)
+        if role in self._asked:
+            self._asked.remove(role)
+            return
         sure = self._knowledge[role].facts().legal if role in self._knowledge else set(legal)
         words = self._artist.words_of([(role, move) for move in legal])["moves"]
         moves = [

@@ -21,6 +21,7 @@ from ggp.gdl.program import RANDOM
 from ggp.gdl.source import Diagnostic, errors
 from ggp.machine import Limits, Machine
 from ggp.machine.base import UNKNOWN, IntArray
+from ggp.machine.compiling.kernel_files import is_in_package
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import check_text, read_program
 from ggp.players.elsewhere.from_json import decision_json
@@ -54,8 +55,8 @@ _LOW = 10
 
 
 def compile_ahead() -> None:
-    """Compile the machine code of the player `auto`, unless it is in the cache."""
-    if not are_cached(AUTO, AUTO):
+    """Compile the machine code of the player `auto`, unless it is there."""
+    if not (are_cached(AUTO, AUTO) or is_in_package()):
         os.nice(_LOW)
         asyncio.run(fill_cache(AUTO, AUTO))
 

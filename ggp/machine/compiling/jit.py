@@ -17,17 +17,20 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial, update_wrapper
+from functools import cache, update_wrapper
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
 from types import FunctionType
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from ggp.errors import NOTE, BackendUnavailableError
 from ggp.libraries import demand_library
 from ggp.machine.compiling.kernel_version import kernels_version
+
+if TYPE_CHECKING:
+    from ggp.machine.compiling.kernel_files import KernelFiles
 
 NUMBA_BELOW = (0, 69)
 """First version of numba that is not tested with `kernel_compiler`; pyproject.toml excludes it."""
@@ -44,7 +47,7 @@ _COMPILING = "compiling machine code, which takes some seconds; later starts fin
 
 _log = logging.getLogger(__name__)
 _lock = RLock()
-_files: list[Path] = []
+_files: list[KernelFiles] = []
 _kernels: list[Kernel[..., Any]] = []
 _parts: list[Callable[..., Any]] = []
 _records: list[type] = []
@@ -113,13 +116,7 @@ class Kernel(Generic[_P, _R]):
     def is_cached(self) -> bool:
         """Whether machine code is loaded or in the cache, for arguments of any types."""
         dispatcher = self.dispatcher
-        if dispatcher.signatures:
-            return True
-        try:
-            return bool(dispatcher._cache._cache_file._load_index())
-        except Exception as error:  # as in `load_cached`; or there is no cache
-            _log.info("cached machine code is not found: %r", error)
-            return False
+        return bool(dispatcher.signatures or dispatcher._cache.signatures())
 
     def on_views(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Call the Python function with memoryviews of the arrays, which are several times as fast
@@ -180,9 +177,9 @@ def operations_in(module: str) -> None:
 
 
 def cache_files() -> tuple[Path, ...]:
-    """The index file of the cache for each kernel that was called. Machine code is in the same
-    folders."""
-    return tuple(_files)
+    """Paths of the index files of all kernels that were called; not all exist. Machine code is in
+    the same folders."""
+    return tuple(path for files in _files for path in files.index_paths)
 
 
 def num_loaded() -> int:
@@ -259,15 +256,9 @@ def load_cached() -> None:
     Call `prepare` first. Code that cannot be read is compiled by the first call.
     """
     for kernel in _kernels:
-        disk: Any = getattr(kernel.dispatcher, "_cache", None)
-        if not hasattr(disk, "_cache_file"):
-            continue
-        try:
-            for signature, *_ in disk._cache_file._load_index():
-                if all(getattr(part, "is_imported", True) for part in signature):
-                    kernel.dispatcher.compile(signature)
-        except Exception as error:  # whatever a broken pickle or a broken disk raises
-            _log.info("cached machine code is not loaded: %r", error)
+        for signature in kernel.dispatcher._cache.signatures():
+            if all(getattr(part, "is_imported", True) for part in signature):
+                kernel.dispatcher.compile(signature)
 
 
 @cache
@@ -302,53 +293,40 @@ def _compiler() -> Any:
 
 
 def _dispatcher(function: Callable[..., Any]) -> Any:
+    from ggp.machine.compiling.kernel_files import KernelFiles
+
     compiler = _compiler()
-    compiled = compiler.compiled
+    is_ours = compiler.__name__.endswith("kernel_compiler")
+    dispatcher = compiler.compiled(function)
+    disk = _disk_of(function, kernels_version() if is_ours else f"{kernels_version()} plain")
+    files = KernelFiles(function, disk, _announce_compiling, in_package=is_ours)
+    _files.append(files)
+    dispatcher._cache = files
+    return dispatcher
+
+
+def _disk_of(function: Callable[..., Any], made_by: str) -> Any:
+    """numba's cache for a function; None if nothing can be kept, or if it is of an unknown kind."""
     try:
+        from numba.core.caching import FunctionCache
+
         try:
-            dispatcher = compiled(function, cache=True)
+            disk = FunctionCache(function)
         except RuntimeError:  # there is no folder that can be written
             with _reading_only():
-                dispatcher = compiled(function, cache=True)
-    except RuntimeError as error:  # nor one that was written before
+                disk = FunctionCache(function)
+    except (ImportError, RuntimeError) as error:  # nor one that was written before
         _log.info("machine code is not cached: %s", error)
-        _announce_compiling()
-        return compiled(function, cache=False)
-    disk: Any = getattr(dispatcher, "_cache", None)
+        return None
     file: Any = getattr(disk, "_cache_file", None)
     if not all(hasattr(file, name) for name in ("_index_path", "_source_stamp", "_version")):
-        _announce_compiling()
-        return compiled(function, cache=False)  # the cache might hold other code
-    is_ours = compiler.__name__.endswith("kernel_compiler")
-    made_by = kernels_version() if is_ours else f"{kernels_version()} plain"
-    _files.append(Path(file._index_path))
+        return None  # the cache might hold other code
     # numba only checks the kernel's own file, but parts of others are compiled into it.
     file._source_stamp = made_by
     # Files of another version of numba are not read: they may name classes that are gone, and would
     # neither be read nor replaced.
     file._version += f" {made_by}"
-    load = partial(_loaded, disk) if is_ours else disk.load_overload
-    disk.load_overload = partial(_load_or_announce, _or_none(load))
-    disk.save_overload = _or_none(disk.save_overload)
-    return dispatcher
-
-
-def _loaded(disk: Any, signature: Any, target: Any) -> Any:
-    """Like numba's `load_overload`, without preparations that only compiling needs.
-
-    numba's own first imports its support for lists, dictionaries, polynomials and so on, which
-    takes longer than loading all our kernels, and prepares reference counting, which they do not
-    use. numba repeats these steps itself before it compiles.
-    """
-    return disk._load_overload(signature, target)
-
-
-def _load_or_announce(load: Callable[..., Any], *args: Any) -> Any:
-    """The loaded machine code; if there is none, log that it will be compiled now."""
-    code = load(*args)
-    if code is None:
-        _announce_compiling()
-    return code
+    return disk
 
 
 def _announce_compiling() -> None:
@@ -378,14 +356,3 @@ def _reading_only() -> Iterator[None]:
         yield
     finally:
         caching._CacheLocator.ensure_cache_path = original  # type: ignore[method-assign]
-
-
-def _or_none(method: Callable[..., Any]) -> Callable[..., Any]:
-    def guarded(*args: Any) -> Any:
-        try:
-            return method(*args)
-        except Exception as error:  # whatever a broken pickle or a broken disk raises
-            _log.info("the cache of machine code fails: %r", error)
-            return None
-
-    return guarded

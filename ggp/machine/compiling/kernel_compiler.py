@@ -16,6 +16,7 @@ import gc
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import CodeType
 from typing import Any
 
@@ -24,7 +25,7 @@ import numba
 from llvmlite import ir
 from numba import _dynfunc, types  # type: ignore[attr-defined]
 from numba.core import cgutils, compiler
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.targetconfig import ConfigStack
@@ -61,13 +62,18 @@ _UNNEEDED = {"nopython_rewrites", "inline_closure_likes"}
 arrays, and for nested functions. A function that has nested ones keeps them."""
 
 
-def compiled(function: Callable[..., Any], *, cache: bool) -> Any:
-    """A kernel that is compiled when it is first called.
+_keeps_sources = False
 
-    Raises:
-        RuntimeError: no folder for the cache can be found.
-    """
-    return numba.njit(cache=cache, pipeline_class=_KernelCompiler, **_OPTIONS)(function)
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """A kernel that is compiled when it is first called."""
+    return numba.njit(pipeline_class=_KernelCompiler, **_OPTIONS)(function)
+
+
+def keep_sources() -> None:
+    """Keep what kernels are made from, from now on, to compile it for other processors too."""
+    global _keeps_sources
+    _keeps_sources = True
 
 
 def register_part(function: Callable[..., Any]) -> None:
@@ -114,15 +120,42 @@ class _PartLibrary(_Library):
 class _KernelLibrary(_Library):
     """A kernel with its parts."""
 
+    _source = b""
+    """LLVM's code before it is optimised, if it is kept."""
+
+    _foreign = b""
+    """Machine code for another processor, while it is stored."""
+
+    @contextmanager
+    def compiled_for(self, processor: str) -> Iterator[None]:
+        """Within this context, what is stored is code for another processor, if one is named.
+
+        Its translation from Python, which takes most of the time to compile, is not repeated.
+
+        Args:
+            processor: LLVM's name; empty for the one that we run on.
+        """
+        if processor:
+            codegen = _codegen_for(processor)
+            module = llvm.parse_bitcode(self._source)
+            _optimise(module, codegen)
+            self._foreign = codegen._tm.emit_object(module)
+        try:
+            yield
+        finally:
+            self._foreign = b""
+
+    def _get_compiled_object(self) -> Any:
+        return self._foreign or super()._get_compiled_object()
+
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if function.linkage == llvm.Linkage.linkonce_odr and not function.is_declaration:
                 # Only this kernel calls these copies, so LLVM may drop unused arguments.
                 function.linkage = "internal"
-        manager = self._codegen._module_pass_manager(opt=_LEVEL)
-        # Newer versions of numba return a builder as well.
-        passes, *builder = manager if isinstance(manager, tuple) else (manager,)
-        passes.run(self._final_module, *builder)
+        if _keeps_sources:
+            self._source = self._final_module.as_bitcode()
+        _optimise(self._final_module, self._codegen)
 
     def finalize(self) -> None:
         self._linking_libraries = list(dict.fromkeys(_all_of(self._linking_libraries)))
@@ -139,6 +172,25 @@ class _KernelLibrary(_Library):
         ]
         stubs = "".join(f'define void @"{entry}"() {{ ret void }}\n' for entry in entries)
         return name, kind, (machine_code, llvm.parse_assembly(stubs).as_bitcode())
+
+
+def _optimise(module: Any, codegen: Any) -> None:
+    manager = codegen._module_pass_manager(opt=_LEVEL)
+    # Newer versions of numba return a builder as well.
+    passes, *builder = manager if isinstance(manager, tuple) else (manager,)
+    passes.run(module, *builder)
+
+
+@cache
+def _codegen_for(processor: str) -> Any:
+    """What generates code for another processor of this kind, with all that its name stands for."""
+    config: Any = numba.config
+    usual = config.CPU_NAME, config.CPU_FEATURES
+    config.CPU_NAME, config.CPU_FEATURES = processor, ""
+    try:
+        return JITCPUCodegen(f"numba.exec.{processor}")
+    finally:
+        config.CPU_NAME, config.CPU_FEATURES = usual
 
 
 def _all_of(libraries: list[Any]) -> Iterator[Any]:
@@ -255,7 +307,7 @@ class _Entry(LoweringPass):
         return True
 
 
-__all__ = ["compiled", "register_part", "register_record"]
+__all__ = ["compiled", "keep_sources", "register_part", "register_record"]
 
 
 # ------------------------------------------------------------------------

@@ -28,13 +28,9 @@ from numba.extending import (
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
-def compiled(function: Callable[..., Any], *, cache: bool) -> Any:
-    """A kernel that is compiled when it is called.
-
-    Raises:
-        RuntimeError: there is no place for the cache.
-    """
-    return numba.njit(cache=cache, **OPTIONS)(function)
+def compiled(function: Callable[..., Any]) -> Any:
+    """A kernel that is compiled when it is called."""
+    return numba.njit(**OPTIONS)(function)
 
 
 def register_part(function: Callable[..., Any]) -> None:

@@ -108,7 +108,8 @@ export async function seat(id) {
     } else if (snapshot.ask) fill(status, `Turn ${snapshot.ask.turn + 1}: it is your move.`);
     else if (snapshot.waiting?.length) fill(status, "Waiting for ", name(snapshot.waiting.join(", "), 80), " …");
     else fill(status, snapshot.frame ? "The others are thinking …" : "Preparing the match …");
-    waitBar.show(snapshot.frame || match.status === "over" ? null : snapshot.preparing);
+    const step = match.status === "over" ? null : snapshot.preparing;
+    waitBar.show(step && (!snapshot.frame || step.share < 1 || step.note) ? step : null);
     fill(umpire, ...toldSinceChoice());
   }
 

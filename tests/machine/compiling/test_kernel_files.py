@@ -1,0 +1,111 @@
+"""Machine code that comes with the package: used where it fits, and only from a safe folder."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ggp.machine.compiling import kernel_files
+from ggp.machine.compiling.kernel_files import HOST, LEVELS, MADE_BY
+from ggp.machine.rows import number_rows
+from ggp.run import processes
+from tests.support.games import REPOSITORY
+
+RECORDS = """
+import sys
+from pathlib import Path
+from ggp.machine.compiling import kernel_files
+from tests.machine.compiling.test_kernel_files import numbered
+
+folder = Path(sys.argv[1])
+kernel_files.prepare(folder, tuple(sys.argv[2:]))
+kernel_files.record(folder, tuple(sys.argv[2:]))
+print(numbered())
+"""
+
+USES = """
+import sys
+from pathlib import Path
+from ggp.machine.compiling import jit, kernel_files
+from tests.machine.compiling.test_kernel_files import numbered
+
+kernel_files.PACKAGE_FOLDER = Path(sys.argv[1])
+jit._announce_compiling = lambda: print("compiled", end=" ")
+print(numbered())
+"""
+
+
+def numbered() -> list[int]:
+    """The numbers that a kernel gives to rows; some are equal."""
+    rows = np.arange(12, dtype=np.uint64).reshape(6, 2) % np.uint64(8)
+    stored, numbers = np.zeros((8, 2), dtype=np.uint64), np.zeros(6, dtype=np.int64)
+    number_rows(rows, stored, np.full(16, -1), 16, numbers, 0)
+    return numbers.tolist()
+
+
+def run(program: str, cache: Path, *arguments: str, **variables: str) -> str:
+    own = {**processes.environment(), "NUMBA_CACHE_DIR": str(cache), **variables}
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(
+        command, env=own, cwd=REPOSITORY, capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the levels are those of x86-64")
+def test_code_of_the_package_is_used_and_gives_the_same(tmp_path: Path) -> None:
+    code, cache = tmp_path / "code", tmp_path / "cache"
+    expected = f"{numbered()}\n"
+    assert run(RECORDS, cache, str(code), *LEVELS) == expected
+    assert run(USES, cache, str(code)) == expected
+    (code / HOST).rename(tmp_path / "elsewhere")
+    assert run(USES, cache, str(code)) == expected
+    oldest = next(iter(LEVELS))
+    features = ",".join(f"+{name}" for name in LEVELS[oldest].split())
+    assert run(USES, cache, str(code), NUMBA_CPU_FEATURES=features) == expected
+    assert list(cache.rglob("*.nbi")) == []
+
+
+def made(folder: Path, by: str) -> Path:
+    folder.mkdir(parents=True, mode=0o755)
+    folder.parent.chmod(0o755)
+    (folder / MADE_BY).write_text(by)
+    return folder
+
+
+def test_code_of_other_sources_is_not_used(tmp_path: Path) -> None:
+    assert kernel_files._counts(made(tmp_path / "a" / HOST, kernel_files.made_by()))
+    assert not kernel_files._counts(made(tmp_path / "b" / HOST, "other sources"))
+    assert not kernel_files._counts(tmp_path / "c" / HOST)
+
+
+def test_code_that_others_can_write_is_not_used(tmp_path: Path) -> None:
+    folder = made(tmp_path / "package" / HOST, kernel_files.made_by())
+    for writable in (folder, folder.parent):
+        usual = writable.stat().st_mode
+        writable.chmod(0o777)
+        assert not kernel_files._counts(folder)
+        writable.chmod(usual)
+    assert kernel_files._counts(folder)
+
+
+def test_a_stranger_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    owned = kernel_files.is_safe(tmp_path)
+    assert owned == (tmp_path.stat().st_uid in (0, Path(kernel_files.__file__).stat().st_uid))
+
+
+def test_a_level_needs_all_levels_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    second, third = (LEVELS[name].split() for name in ("x86-64-v2", "x86-64-v3"))
+    for features, levels in (
+        ((), []),
+        (second, ["x86-64-v2"]),
+        ((*second, *third), ["x86-64-v3", "x86-64-v2"]),
+        ((*second, *third[1:], *LEVELS["x86-64-v4"].split()), ["x86-64-v2"]),
+    ):
+        assert kernel_files.levels_of({f"+{feature}" for feature in features}) == levels
