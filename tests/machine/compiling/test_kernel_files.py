@@ -13,7 +13,7 @@ import pytest
 
 from ggp.machine.compiling import kernel_files
 from ggp.machine.compiling.kernel_files import HOST, LEVELS, MADE_BY
-from ggp.machine.rows import number_rows
+from ggp.machine.rows import group_rows
 from ggp.run import processes
 from tests.support.games import REPOSITORY
 
@@ -21,32 +21,32 @@ RECORDS = """
 import sys
 from pathlib import Path
 from ggp.machine.compiling import kernel_files
-from tests.machine.compiling.test_kernel_files import numbered
+from tests.machine.compiling.test_kernel_files import grouped
 
 folder = Path(sys.argv[1])
 kernel_files.prepare(folder, tuple(sys.argv[2:]))
 kernel_files.record(folder, tuple(sys.argv[2:]))
-print(numbered())
+print(grouped())
 """
 
 USES = """
 import sys
 from pathlib import Path
 from ggp.machine.compiling import jit, kernel_files
-from tests.machine.compiling.test_kernel_files import numbered
+from tests.machine.compiling.test_kernel_files import grouped
 
 kernel_files.PACKAGE_FOLDER = Path(sys.argv[1])
 jit._announce_compiling = lambda: print("compiled", end=" ")
-print(numbered())
+print(grouped())
 """
 
 
-def numbered() -> list[int]:
-    """The numbers that a kernel gives to rows; some are equal."""
+def grouped() -> list[int]:
+    """The groups of equal rows, by a kernel."""
     rows = np.arange(12, dtype=np.uint64).reshape(6, 2) % np.uint64(8)
-    stored, numbers = np.zeros((8, 2), dtype=np.uint64), np.zeros(6, dtype=np.int64)
-    number_rows(rows, stored, np.full(16, -1), 16, numbers, 0)
-    return numbers.tolist()
+    groups, first = np.zeros(6, dtype=np.int64), np.zeros(6, dtype=np.int64)
+    group_rows(rows, np.full(16, -1), groups, first)
+    return groups.tolist()
 
 
 def run(program: str, cache: Path, *arguments: str, **variables: str) -> str:
@@ -60,7 +60,7 @@ def run(program: str, cache: Path, *arguments: str, **variables: str) -> str:
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the levels are those of x86-64")
 def test_code_of_the_package_is_used_and_gives_the_same(tmp_path: Path) -> None:
     code, cache = tmp_path / "code", tmp_path / "cache"
-    expected = f"{numbered()}\n"
+    expected = f"{grouped()}\n"
     assert run(RECORDS, cache, str(code), *LEVELS) == expected
     assert run(USES, cache, str(code)) == expected
     (code / HOST).rename(tmp_path / "elsewhere")
