@@ -29,8 +29,8 @@ def count_instructions() -> Counter[str]:
     load_compiler()
     from ggp.machine.compiling.kernel_compiler import compiled as compiled_by_numba
 
-    # Not from the cache, which holds no machine code that can be looked at.
-    compiled = compiled_by_numba(repeat_tape, cache=False)
+    # Not from a file, whose machine code cannot be looked at.
+    compiled = compiled_by_numba(repeat_tape)
     compiled(plan.look, rows, 1, WIDTH)
     counts: Counter[str] = Counter()
     for line in compiled.inspect_asm(compiled.signatures[0]).splitlines():

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ggp.machine.base import UNKNOWN
+from ggp.machine.base import UNKNOWN, States
 from ggp.machine.compiling import jit
 from ggp.machine.on_circuit import on_circuit
 from ggp.search.moves import is_legal, random_moves
@@ -21,7 +21,7 @@ def test_moves_of_sets_and_legality_agree_with_the_lists_of_moves(
     monkeypatch.setattr(jit, "SPARED_STEPS", -1)
     machine, rng = machine_of_game(game, "propnet"), np.random.default_rng(0)
     assert on_circuit(machine)
-    states = machine.initial(120)
+    states: States = machine.initial(120)
     for _ in range(4):
         drawn = [random_moves(machine, states, role, rng) for role in range(len(machine.roles))]
         states = machine.step(states, np.column_stack(drawn)).states
