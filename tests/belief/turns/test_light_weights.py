@@ -106,9 +106,11 @@ def test_impossible_moves_of_chance_are_no_completions() -> None:
     real = machine.chance
 
     class Loaded:
-        """The machine, but `random` never picks its first move where it has two."""
+        """The machine without its circuit, and `random` never picks its first move of two."""
 
         def __getattr__(self, name: str) -> object:
+            if name == "circuit":
+                raise AttributeError(name)
             return getattr(machine, name)
 
         def chance(self, states: object) -> object:

@@ -67,7 +67,7 @@ def test_it_is_shown_at_the_table() -> None:
 
 
 def test_a_person_plays_it_in_the_terminal() -> None:
-    typed = "?\n\n(pick 4)\n1\n1\n"
+    typed = "rules\n\n(pick 4)\n1\n1\n"
     result = CliRunner().invoke(main, ["play", GAME, "--player", "seeker=human"], input=typed)
     assert result.exit_code == 0, result.output
     assert "Find what chance has hidden." in result.output

@@ -142,6 +142,7 @@ def test_machine_code_is_compiled_ahead_once(
         filled.append((about[0], about[1]))
 
     monkeypatch.setattr(worker_tasks, "are_cached", lambda *about: about in filled)
+    monkeypatch.setattr(worker_tasks, "is_in_package", lambda: False)
     monkeypatch.setattr(worker_tasks, "fill_cache", fill_cache)
     monkeypatch.setattr(os, "nice", lowered.append)
     for _ in range(2):

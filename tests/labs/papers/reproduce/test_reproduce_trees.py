@@ -189,7 +189,7 @@ def test_kuhns_table(tmp_path: Path) -> None:
     claims = {claim.text: claim for claim in result.claims}
     wrong = claims.pop("PIMC, player 1, against a best response")
     assert (wrong.expected, wrong.ours, wrong.agrees) == ("paper: -0.083", "-1/6 = -0.167", False)
-    assert wrong.reason == "It is exactly -1/6, however ties are broken."
+    assert wrong.reason.startswith("It is exactly -1/6, however ties are broken. A queen")
     assert {claim.agrees for claim in claims.values()} == {True}
     assert claims["random, player 1, against an equilibrium"].ours == "-1/6 = -0.167"
     assert claims["random, player 2, against an equilibrium"].ours.startswith("-1/6 to -1/18 =")
