@@ -34,10 +34,14 @@ ONLY_LIMITS = {
 }
 """Makers of circuits use these only to fail, and to report their progress."""
 
-ONLY_COMPILE = COMPILERS | FINDERS | {
-    "ggp.libraries",
-    "ggp.machine.compiling.kernel_version",
-}
+ONLY_COMPILE = (
+    COMPILERS
+    | FINDERS
+    | {
+        "ggp.libraries",
+        "ggp.machine.compiling.kernel_version",
+    }
+)
 """These only compile the kernels of circuit makers; other files decide the values."""
 
 
