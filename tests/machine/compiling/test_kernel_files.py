@@ -63,6 +63,8 @@ def test_code_of_the_package_is_used_and_gives_the_same(tmp_path: Path) -> None:
     expected = f"{grouped()}\n"
     assert run(RECORDS, cache, str(code), *LEVELS) == expected
     assert run(USES, cache, str(code)) == expected
+    other = {"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": ""}
+    assert run(USES, tmp_path / "other", str(code), **other) == f"compiled {expected}"
     (code / HOST).rename(tmp_path / "elsewhere")
     assert run(USES, cache, str(code)) == expected
     oldest = next(iter(LEVELS))
@@ -79,13 +81,29 @@ def made(folder: Path, by: str) -> Path:
 
 
 def test_code_of_other_sources_is_not_used(tmp_path: Path) -> None:
-    assert kernel_files._counts(made(tmp_path / "a" / HOST, kernel_files.made_by()))
+    assert kernel_files._counts(made(tmp_path / "a" / HOST, kernel_files.made_by(HOST)))
     assert not kernel_files._counts(made(tmp_path / "b" / HOST, "other sources"))
     assert not kernel_files._counts(tmp_path / "c" / HOST)
 
 
+def test_levels_that_are_asked_for_later_are_compiled(tmp_path: Path) -> None:
+    level = next(iter(LEVELS))
+    kernel_files.prepare(tmp_path, ())
+    code = tmp_path / HOST / "code"
+    code.touch()
+    kernel_files.prepare(tmp_path, ())
+    assert code.exists()
+    kernel_files.prepare(tmp_path, (level,))
+    assert not code.exists()  # it would be loaded, and nothing compiled for the level
+    assert (tmp_path / level / MADE_BY).read_text() == kernel_files.made_by()
+    assert (tmp_path / HOST / MADE_BY).read_text() == kernel_files.made_by(HOST)
+    code.touch()
+    kernel_files.prepare(tmp_path, (level,))
+    assert code.exists()
+
+
 def test_code_that_others_can_write_is_not_used(tmp_path: Path) -> None:
-    folder = made(tmp_path / "package" / HOST, kernel_files.made_by())
+    folder = made(tmp_path / "package" / HOST, kernel_files.made_by(HOST))
     for writable in (folder, folder.parent):
         usual = writable.stat().st_mode
         writable.chmod(0o777)
