@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -127,3 +129,16 @@ def test_a_level_needs_all_levels_below_it(monkeypatch: pytest.MonkeyPatch) -> N
         ((*second, *third[1:], *LEVELS["x86-64-v4"].split()), ["x86-64-v2"]),
     ):
         assert kernel_files.levels_of({f"+{feature}" for feature in features}) == levels
+
+
+@pytest.mark.parametrize("tags", [[], ["cp311-cp311-manylinux_2_28_x86_64", "cp311-cp311-linux"]])
+def test_the_wheel_has_a_tag_of_numbas(tags: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f"Tag: {tag}\n" for tag in tags)
+    numba = SimpleNamespace(read_text=lambda name: f"Wheel-Version: 1.0\n{text}")
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: numba)
+    tag = runpy.run_path(str(REPOSITORY / "scripts" / "wheel_kernels.py"))["_numba_tag"]
+    if tags:
+        assert tag() == "cp311-cp311-linux"
+    else:
+        with pytest.raises(RuntimeError, match="does not say"):
+            tag()
