@@ -104,6 +104,16 @@ def test_levels_that_are_asked_for_later_are_compiled(tmp_path: Path) -> None:
     assert code.exists()
 
 
+def test_what_is_complete_is_not_compiled_again(tmp_path: Path) -> None:
+    main = runpy.run_path(str(REPOSITORY / "scripts" / "compile_kernels.py"))["main"]
+    asked: list[list[str]] = []
+    main.__globals__["compile_all"] = lambda folder, levels: asked.append(levels)
+    level = next(iter(LEVELS))
+    for levels in ([], [], [level], [level]):
+        main([str(tmp_path), *levels])
+    assert asked == [[], [level]]
+
+
 def test_code_that_others_can_write_is_not_used(tmp_path: Path) -> None:
     folder = made(tmp_path / "package" / HOST, kernel_files.made_by(HOST))
     for writable in (folder, folder.parent):
