@@ -61,12 +61,13 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] == ["--work"]:
         work(Path(arguments[1]), tuple(arguments[2:]))
     folder = Path(arguments[0]) if arguments else kernel_files.PACKAGE_FOLDER
-    done = folder / "complete"
-    if done.is_file() and done.read_text(encoding="utf-8") == kernel_files.made_by():
+    levels = arguments[1:]
+    done, made = folder / "complete", ", ".join((kernel_files.made_by(kernel_files.HOST), *levels))
+    if done.is_file() and done.read_text(encoding="utf-8") == made:
         return
-    kernel_files.prepare(folder, tuple(arguments[1:]))
-    compile_all(folder, arguments[1:])
-    done.write_text(kernel_files.made_by(), encoding="utf-8")
+    kernel_files.prepare(folder, tuple(levels))
+    compile_all(folder, levels)
+    done.write_text(made, encoding="utf-8")
 
 
 def compile_all(folder: Path, levels: list[str]) -> None:

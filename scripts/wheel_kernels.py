@@ -44,4 +44,6 @@ def _numba_tag() -> str:
     """The tag of numba's wheel, without which the code is of no use."""
     text = distribution("numba").read_text("WHEEL") or ""
     tags = [line.removeprefix("Tag: ") for line in text.splitlines() if line.startswith("Tag: ")]
-    return next(iter(sorted(tags, key=len)), f"cp{sys.version_info[0]}{sys.version_info[1]}")
+    if not tags:
+        raise RuntimeError("the installed numba does not say which systems its wheel is for")
+    return min(tags, key=len)

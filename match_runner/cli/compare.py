@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -24,6 +25,7 @@ from ggp.cli.arguments import (
 )
 from ggp.console import example, verbose_option
 from ggp.errors import ConfigError
+from ggp.gdl.games import title_of
 from ggp.given import rounds_of
 from ggp.machine import Limits
 from ggp.machine.games import load_program
@@ -189,4 +191,5 @@ def _default_folder(series: Series) -> Path:
     """The folder of a series without one: the same settings lead to the same folder."""
     settings = json.dumps(series.settings(), sort_keys=True)
     code = blake2b(settings.encode(), digest_size=4).hexdigest()
-    return Path("runs", f"{Path(series.games[0].name).stem}-{code}")
+    name = re.sub(r"[^\w.-]+", "-", title_of(series.games[0].name)).strip("-")
+    return Path("runs", f"{name}-{code}")

@@ -24,7 +24,7 @@ from ggp.cli.arguments import (
 )
 from ggp.cli.properties import walks_for
 from ggp.console import EXIT_INTERRUPTED, bar_of, listed, spinner
-from ggp.errors import ConfigError
+from ggp.errors import ConfigError, MatchError
 from ggp.given import rounds_of
 from ggp.library import compare
 from ggp.machine.base import player_roles
@@ -239,6 +239,8 @@ def advise(
             if not advices:
                 raise
             code = EXIT_INTERRUPTED
+    if not advices:
+        raise MatchError("no round of matches was played to its end, so there is no advice")
     options.show(Report(advices[-1], _parts(advices[-1], rounds)))
     return code
 

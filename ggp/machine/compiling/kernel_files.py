@@ -6,8 +6,9 @@ of a checkout (`scripts/compile_kernels.py`). All other code is compiled at its 
 by numba in the user's cache.
 
 `PACKAGE_FOLDER` has a folder for each level. It counts only if its code was made from these sources
-with the installed numba and llvmlite, and needs no more than this processor has. Machine code is
-run as it is read, so a folder that others can write is ignored.
+with the installed numba and llvmlite, and needs no more than this processor has; code of a checkout
+only on a processor like the one that it was made on. Machine code is run as it is read, so a folder
+that others can write is ignored.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -43,27 +45,38 @@ LEVELS = {
 before it, as in the System V ABI for x86-64. LLVM knows levels and features by these names."""
 
 MADE_BY = "made-by"
-"""Name of the file in a level's folder that says which sources and libraries made the code."""
+"""Name of the file in a level's folder that says which sources and libraries made the code, and for
+`HOST` on which processor."""
 
 _log = logging.getLogger(__name__)
 _recording: tuple[Path, tuple[str, ...]] | None = None
 
 
 @cache
-def made_by() -> str:
-    """Digest of the sources of kernels, with the versions of all that compiles them."""
+def made_by(level: str = "") -> str:
+    """Digest of the sources of kernels, with the versions of all that compiles them.
+
+    Args:
+        level: for `HOST`, this processor is named too: NUMBA_CPU_NAME and NUMBA_CPU_FEATURES can
+            replace its name and features.
+    """
     libraries = (f"{name} {version(name)}" for name in ("numba", "llvmlite"))
-    return ", ".join((kernels_version(), *libraries))
+    return ", ".join((kernels_version(), *libraries, *([_processor()] if level == HOST else [])))
 
 
 def prepare(folder: Path, levels: tuple[str, ...]) -> None:
-    """Make the folders for `record`, without code that is out of date."""
-    for level in (*levels, HOST):
-        if _counts(folder / level):  # somebody was interrupted
-            continue
+    """Make the folders for `record`, without code that is out of date.
+
+    What is loaded from one folder is not compiled for the others: all are kept, or none.
+    """
+    counting = {level for level in (*LEVELS, HOST) if _counts(folder / level)}
+    if counting == {*levels, HOST}:  # somebody was interrupted
+        return
+    for level in (*LEVELS, *levels, HOST):
         shutil.rmtree(folder / level, ignore_errors=True)
+    for level in (*levels, HOST):
         (folder / level).mkdir(parents=True)
-        (folder / level / MADE_BY).write_text(made_by(), encoding="utf-8")
+        (folder / level / MADE_BY).write_text(made_by(level), encoding="utf-8")
 
 
 def record(folder: Path, levels: tuple[str, ...]) -> None:
@@ -216,6 +229,15 @@ def _folders() -> tuple[Path, ...]:
     return tuple(folder for folder in folders if _counts(folder))
 
 
+def _processor() -> str:
+    """The name of the processor that numba compiles for, with a digest of its features."""
+    from numba.core.registry import cpu_target
+
+    triple, name, features = cpu_target.target_context.codegen().magic_tuple()
+    digest = blake2b(f"{triple} {features}".encode(), digest_size=8).hexdigest()
+    return f"{name or 'generic'} {digest}"
+
+
 def _levels_here() -> list[str]:
     """The levels of this processor, the best first; NUMBA_CPU_FEATURES can deny it features."""
     from numba.core.registry import cpu_target
@@ -246,8 +268,8 @@ def _counts(folder: Path) -> bool:
         _log.info("machine code in %s is not used: %s", folder, error)
         return False
     reason = ""
-    if made != made_by():
-        reason = f"it was made by {made}, not by {made_by()}"
+    if made != (wanted := made_by(folder.name)):
+        reason = f"it was made by {made}, not by {wanted}"
     elif not all(is_safe(part) for part in (folder, folder.parent)):
         reason = "others can write to it"
     if reason:

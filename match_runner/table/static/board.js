@@ -115,7 +115,6 @@ function drawBoard(board, options) {
   grid.setAttribute("role", "group");
   grid.setAttribute("aria-label", board.title);
   figure.style.setProperty("--columns", board.columns.length);
-  figure.style.setProperty("--rows", board.rows.length);
   if (isCheckered(board)) figure.classList.add("checkered");
   if (board.columns.length < 6) figure.classList.add("board-small");
   if (board.columns.length > 12) figure.classList.add("board-large");

@@ -87,6 +87,14 @@ def test_an_interrupt_leaves_the_advice_of_the_rounds_played(
     assert "2 of 6 matches, 0.05 s a decision" in shown.stdout.splitlines()
 
 
+def test_without_a_round_there_is_no_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggp.labs.papers.advise_command.compare", lambda *args, **options: None)
+    shown = run("advise", "exploding_bomb", *BOTH, *QUICK)
+    assert shown.exit_code == 1
+    line = shown.stderr.splitlines()[-1]
+    assert line == "error: no round of matches was played to its end, so there is no advice"
+
+
 def test_no_round_is_begun_when_the_minutes_are_over() -> None:
     lines = run("advise", "exploding_bomb", *BOTH, *QUICK, "--minutes", "0").stdout.splitlines()
     assert "2 of 6 matches, 0.05 s a decision" in lines

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -63,6 +65,8 @@ def test_code_of_the_package_is_used_and_gives_the_same(tmp_path: Path) -> None:
     expected = f"{grouped()}\n"
     assert run(RECORDS, cache, str(code), *LEVELS) == expected
     assert run(USES, cache, str(code)) == expected
+    other = {"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": ""}
+    assert run(USES, tmp_path / "other", str(code), **other) == f"compiled {expected}"
     (code / HOST).rename(tmp_path / "elsewhere")
     assert run(USES, cache, str(code)) == expected
     oldest = next(iter(LEVELS))
@@ -79,13 +83,39 @@ def made(folder: Path, by: str) -> Path:
 
 
 def test_code_of_other_sources_is_not_used(tmp_path: Path) -> None:
-    assert kernel_files._counts(made(tmp_path / "a" / HOST, kernel_files.made_by()))
+    assert kernel_files._counts(made(tmp_path / "a" / HOST, kernel_files.made_by(HOST)))
     assert not kernel_files._counts(made(tmp_path / "b" / HOST, "other sources"))
     assert not kernel_files._counts(tmp_path / "c" / HOST)
 
 
+def test_levels_that_are_asked_for_later_are_compiled(tmp_path: Path) -> None:
+    level = next(iter(LEVELS))
+    kernel_files.prepare(tmp_path, ())
+    code = tmp_path / HOST / "code"
+    code.touch()
+    kernel_files.prepare(tmp_path, ())
+    assert code.exists()
+    kernel_files.prepare(tmp_path, (level,))
+    assert not code.exists()  # it would be loaded, and nothing compiled for the level
+    assert (tmp_path / level / MADE_BY).read_text() == kernel_files.made_by()
+    assert (tmp_path / HOST / MADE_BY).read_text() == kernel_files.made_by(HOST)
+    code.touch()
+    kernel_files.prepare(tmp_path, (level,))
+    assert code.exists()
+
+
+def test_what_is_complete_is_not_compiled_again(tmp_path: Path) -> None:
+    main = runpy.run_path(str(REPOSITORY / "scripts" / "compile_kernels.py"))["main"]
+    asked: list[list[str]] = []
+    main.__globals__["compile_all"] = lambda folder, levels: asked.append(levels)
+    level = next(iter(LEVELS))
+    for levels in ([], [], [level], [level]):
+        main([str(tmp_path), *levels])
+    assert asked == [[], [level]]
+
+
 def test_code_that_others_can_write_is_not_used(tmp_path: Path) -> None:
-    folder = made(tmp_path / "package" / HOST, kernel_files.made_by())
+    folder = made(tmp_path / "package" / HOST, kernel_files.made_by(HOST))
     for writable in (folder, folder.parent):
         usual = writable.stat().st_mode
         writable.chmod(0o777)
@@ -109,3 +139,16 @@ def test_a_level_needs_all_levels_below_it(monkeypatch: pytest.MonkeyPatch) -> N
         ((*second, *third[1:], *LEVELS["x86-64-v4"].split()), ["x86-64-v2"]),
     ):
         assert kernel_files.levels_of({f"+{feature}" for feature in features}) == levels
+
+
+@pytest.mark.parametrize("tags", [[], ["cp311-cp311-manylinux_2_28_x86_64", "cp311-cp311-linux"]])
+def test_the_wheel_has_a_tag_of_numbas(tags: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f"Tag: {tag}\n" for tag in tags)
+    numba = SimpleNamespace(read_text=lambda name: f"Wheel-Version: 1.0\n{text}")
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: numba)
+    tag = runpy.run_path(str(REPOSITORY / "scripts" / "wheel_kernels.py"))["_numba_tag"]
+    if tags:
+        assert tag() == "cp311-cp311-linux"
+    else:
+        with pytest.raises(RuntimeError, match="does not say"):
+            tag()

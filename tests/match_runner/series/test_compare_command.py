@@ -6,9 +6,11 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from click.testing import CliRunner, Result
 
 from ggp.gdl.normalize import load
 from match_runner.cli import main
+from match_runner.cli.compare import _default_folder
 from tests.match_runner.series.comparisons import compared, num_matches, rows_of, series_of
 from tests.match_runner.workers.test_executor import is_alive
 from tests.support import commands
@@ -63,6 +66,22 @@ def are_gone(pids: list[int]) -> bool:
     while any(map(is_alive, pids)) and time.monotonic() < until:
         time.sleep(0.02)
     return not any(map(is_alive, pids))
+
+
+@pytest.mark.parametrize(
+    ("game", "start"),
+    [
+        ("kuhn_poker", "kuhn_poker-"),
+        ("sheets/my game.gdl", "my-game-"),
+        ("poker(p=0.5,file=a/b)", "poker-p-0.5-file-a-b-"),
+    ],
+)
+def test_the_usual_folder_has_the_name_of_the_game(game: str, start: str) -> None:
+    series = series_of("kuhn_poker", *PLAYERS, rounds=1)
+    named = replace(series, games=(replace(series.games[0], name=game),))
+    folder = _default_folder(named)
+    assert folder.parent == Path("runs")
+    assert re.fullmatch(re.escape(start) + "[0-9a-f]{8}", folder.name)
 
 
 def test_a_killed_run_goes_on_and_gives_the_same_rows(tmp_path: Path) -> None:

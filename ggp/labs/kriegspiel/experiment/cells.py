@@ -127,9 +127,6 @@ SAMPLERS = ("los", "aosp", "hs")
 """Players that are named by their samplers. In the papers, without a board they do not search for
 others, but make a random move."""
 
-SHORT_POOL = 600
-"""Number of boards in a pool that loses all of them on the whole board."""
-
 POOLS = (600, 2_000, 6_000, 20_000)
 
 POOL_WORLDS = 64
