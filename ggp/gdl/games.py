@@ -105,18 +105,18 @@ def read_file(path: Path) -> bytes:
     Raises:
         ConfigError: it cannot be read or is larger than 10 MB.
     """
-    if path in _piped:
-        return _piped[path]
     if path.is_dir():
         raise ConfigError(f"{path} is a folder; give the path of a rulesheet in it")
     limit = _MAX_MB * 1024 * 1024
-    try:
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                _piped[path] = data
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    data = _piped.get(path)
+    if data is None:
+        try:
+            with path.open("rb") as file:
+                data = file.read(limit + 1)
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    _piped[path] = data
+        except OSError as error:
+            raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     if len(data) > limit:
         raise ConfigError(f"{path} is larger than {_MAX_MB} MB, so it is not a rulesheet")
     return data
