@@ -115,7 +115,6 @@ function drawBoard(board, options) {
   grid.setAttribute("role", "group");
   grid.setAttribute("aria-label", board.title);
   figure.style.setProperty("--columns", board.columns.length);
-  figure.style.setProperty("--rows", board.rows.length);
   if (isCheckered(board)) figure.classList.add("checkered");
   if (board.columns.length < 6) figure.classList.add("board-small");
   if (board.columns.length > 12) figure.classList.add("board-large");
@@ -352,7 +351,7 @@ function drawCard(card) {
 /** A die: a square of nine places, some of them with a pip. */
 function drawDie(number) {
   const die = make("span", "die");
-  die.append(...PIPS[number].map((place) => {
+  die.append(...(PIPS[number] ?? []).map((place) => {
     const pip = make("span", "pip");
     pip.style.gridArea = `${1 + Math.floor(place / 3)} / ${1 + (place % 3)}`;
     return pip;
