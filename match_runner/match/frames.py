@@ -116,7 +116,11 @@ class MatchArtist(Artist):
         if self._words is not None or not 0 < items <= MAX_PIECES:
             return []
         deadline = Deadline(cpu_seconds() + MAX_S, cpu_seconds)
-        drawn = {text: set(_filled(self.picture([text]))) for text in fluents}
+        drawn = {}
+        for text in fluents:
+            if deadline.passed():
+                return []
+            drawn[text] = set(_filled(self.picture([text])))
         on_board = [text for text in fluents if drawn[text]]
         try:
             machine = build_machine(self._program, "prolog")  # which needs no compilation
