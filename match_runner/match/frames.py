@@ -25,6 +25,8 @@ from ggp.machine.abilities import Wordy
 from ggp.machine.definition import GameDefinition
 from ggp.pickled import read_states
 from ggp.players.elsewhere.from_json import decision_json
+from ggp.run.clocks import cpu_seconds
+from ggp.search.anytime import Deadline
 from match_runner.match.records import MatchRecord, TurnRecord, check_record, rules_of
 from match_runner.pictures.kinds import Json, fact
 from match_runner.pictures.layout import Artist
@@ -34,6 +36,10 @@ _log = logging.getLogger(__name__)
 FEW_CELLS = 16
 """More cells than this, and than half of what is on the boards, are not marked: nearly everything
 decides a game in which pieces are counted."""
+
+MAX_PIECES, MAX_S = 200, 1.0
+"""Most fluents on boards, and most seconds of processor time, to find out what decided a
+match: people wait."""
 
 
 class MatchArtist(Artist):
@@ -89,7 +95,7 @@ class MatchArtist(Artist):
                 "percepts": {role: list(seen) for role, seen in turn.percepts.items()},
                 "views": {role: self.view(seen) for role, seen in turn.percepts.items()},
                 "marks": (marks := self.marks(turn.joint_move, self._last_picture, state)),
-                "ended": self._decisive_cells(tuple(fluents), marks) if over else [],
+                "ended": self._decisive_cells(fluents, state, marks) if over else [],
                 "faults": [{"role": f.role, "text": f.text} for f in turn.faults],
                 "decisions": {r: decision_json(d) for r, d in turn.decisions.items()},
                 "values": _values(turn),
@@ -97,17 +103,25 @@ class MatchArtist(Artist):
         self._last_picture = state
         return frame | {"words": self.words_in(frame)}
 
-    def _decisive_cells(self, fluents: tuple[str, ...], marks: list[str]) -> list[str]:
+    def _decisive_cells(self, fluents: tuple[str, ...], state: Json, marks: list[str]) -> list[str]:
         """The cells of what decided a match: the line, the chain, the pieces of the mate.
 
         They hold a smallest part of the board that leaves the game over with the same goals: no
         fluent of it can be taken away. Fluents that are not on boards stay, and those of the last
-        move are tried last. Empty if nobody is ahead, or if no small part of a board decided it.
+        move are tried last. Empty if nobody is ahead, if no small part of a board decided it, if
+        the last move has no share in it (a side without its king loses on any board), or if it
+        takes too long to find out.
         """
-        drawn = {text: set(_filled(self.picture([text]))) for text in fluents}
-        on_board = [text for text in fluents if drawn[text]]
-        if self._words is not None or not on_board:
+        items = sum(len(cell["items"]) for b in state["boards"] for cell in b["cells"])
+        if self._words is not None or not 0 < items <= MAX_PIECES:
             return []
+        deadline = Deadline(cpu_seconds() + MAX_S, cpu_seconds)
+        drawn = {}
+        for text in fluents:
+            if deadline.passed():
+                return []
+            drawn[text] = set(_filled(self.picture([text])))
+        on_board = [text for text in fluents if drawn[text]]
         try:
             machine = build_machine(self._program, "prolog")  # which needs no compilation
             players = [i for i, role in enumerate(machine.roles) if role != RANDOM]
@@ -124,13 +138,16 @@ class MatchArtist(Artist):
             kept = dict.fromkeys(fluents)
             with _unwarned():
                 for text in sorted(on_board, key=lambda text: not drawn[text].isdisjoint(marks)):
+                    if deadline.passed():
+                        return []
                     if goals(other for other in kept if other != text) == result:
                         del kept[text]
         except GGPError as error:  # without some fluents, rules may say anything
             _log.info("what decided the match is not known: %s", error)
             return []
-        cells = sorted(set().union(*(drawn[text] for text in kept)))
-        return cells if len(cells) <= max(FEW_CELLS, len(on_board) // 2) else []
+        cells = set[str]().union(*(drawn[text] for text in kept))
+        is_small = len(cells) <= max(FEW_CELLS, len(on_board) // 2)
+        return sorted(cells) if is_small and not cells.isdisjoint(marks) else []
 
 
 @contextmanager

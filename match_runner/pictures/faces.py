@@ -38,6 +38,8 @@ class FaceKind(StrEnum):
     COUNTER = "counter"
 
 
+_SHOWN = {FaceKind.DICE: _DICE, FaceKind.COUNTER: _WHOLE}
+
 CARDS = frozenset({FaceKind.CARD, FaceKind.DICE})
 """Faces that are drawn as cards."""
 
@@ -56,6 +58,11 @@ class Face:
     leaf: int
     owner: int | None = None
     note: int | None = None
+
+    def can_show(self, names: Sequence[str]) -> bool:
+        """Whether it can draw a fact with these leaves; a percept may have others than fluents."""
+        pattern = _SHOWN.get(self.kind)
+        return pattern is None or pattern.fullmatch(names[self.leaf]) is not None
 
 
 def faces_of(program: Program, shapes: Sequence[FluentShape]) -> dict[Skeleton, Face]:

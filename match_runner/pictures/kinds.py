@@ -316,9 +316,8 @@ def _with_faces(
     for drawn_fact in facts:
         skeleton, leaves = flatten(drawn_fact.fact)
         face = rules.faces.get(skeleton)
-        label = None
-        if face is not None and face.kind in kinds:
-            names, head = [str(leaf) for leaf in leaves], skeleton[0]
+        names, head, label = [str(leaf) for leaf in leaves], skeleton[0], None
+        if face is not None and face.kind in kinds and face.can_show(names):
             words = rules.around(drawn_fact.fact, {face.leaf, *_given(face.note)})
             name = "" if head is None else head[0]
             label = plain_label(name, names, face) if words is None else label_of(words)
@@ -360,7 +359,7 @@ def _card(faced: _Faced) -> Json:
         "symbol": short(symbol, 24),
         "suit": suit,
         "dice": [int(digit) for digit in name] if face.kind is FaceKind.DICE else [],
-        "note": "" if face.note is None else faced.names[face.note],
+        "note": "" if face.note is None else short(faced.names[face.note]),
         "share": faced.drawn.share,
         "title": short(faced.drawn.text, LONGEST_FACT),
     }
@@ -431,7 +430,7 @@ def _counter(members: Sequence[_Faced]) -> Json:
     owner = "" if first.face.owner is None else first.names[first.face.owner]
     values = [
         {
-            "text": each.names[each.face.leaf],
+            "text": short(each.names[each.face.leaf]),
             "share": each.drawn.share,
             "title": short(each.drawn.text, LONGEST_FACT),
         }

@@ -259,6 +259,9 @@ class HeldMatch:
         taken_back = (*self.setup.taken_back, TakenBack(turn, role, move))
         self.setup = replace(self.setup, taken_back=taken_back)
         self.frames = {audience: texts[: turn + 1] for audience, texts in self.frames.items()}
+        for pictures in self.beliefs.values():
+            for later in [number for number in pictures if number > turn]:
+                del pictures[later]
         self.questions.clear()
         earlier, self.log = self.log, EventLog()
         earlier.close()
@@ -279,6 +282,8 @@ class HeldMatch:
 
     def _frame(self, message: Mapping[str, Any]) -> Json | None:
         number, everything = message["number"], message["all"]
+        if number > len(self.frames.get(ALL, ())):
+            return None  # it was on its way when a move was taken back
         self.status = "running"
         for place in [f"thought {role}" for role in self.setup.players]:
             self.log.clear(place)
@@ -308,6 +313,8 @@ class HeldMatch:
 
     def _ask(self, message: Mapping[str, Any]) -> None:
         role, clock_s = message["role"], message["clock_s"]
+        if message["turn"] >= len(self.frames.get(ALL, ())):
+            return  # as above
         until_s = None if clock_s is None else time.time() + clock_s
         self.questions[role] = {key: message[key] for key in ("turn", "moves")}
         self.questions[role]["until_s"] = until_s
@@ -336,6 +343,7 @@ class HeldMatch:
     def summary(self) -> Json:
         """Summary of the match for the lobby; it contains no secrets."""
         setup = self.setup
+        is_open = self.is_over or not self.people or setup.is_told
         return {
             "id": setup.id,
             "game": setup.game,
@@ -345,8 +353,9 @@ class HeldMatch:
             "seed": setup.seed if self.is_over or not self.people else None,
             "created_s": setup.created_s,
             "status": self.status,
-            "taken_back": [asdict(one) for one in setup.taken_back],
-            "open": bool(self.is_over or not self.people or setup.is_told),
+            "open": is_open,
+            "turns": self.turns if is_open else None,
+            "shares_goals": setup.shares_goals,
             **self.result(),
         }
 
@@ -357,8 +366,10 @@ class HeldMatch:
             texts: the frames of that audience.
         """
         frames = [json.loads(text) for text in texts]
+        taken_back = [asdict(one) for one in self.setup.taken_back]
         fields: Json = {
-            "match": self.summary(),
+            # The lobby must not have it: it names moves.
+            "match": {**self.summary(), "taken_back": taken_back},
             "rules": {"is_told": self.setup.is_told, "shares_goals": self.setup.shares_goals},
             "about": asdict(describe(self.setup.rules)),
             "preparing": self.preparing,

@@ -15,10 +15,11 @@ import shutil
 import tempfile
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -83,9 +84,9 @@ class MatchManager:
         self._thinker = LocalPool(1, THINKING_S)
         self._compiler = LocalPool(1)
         self._people: dict[str, LocalPool] = {}
-        self._previews: dict[tuple[str, Path | None], Json] = {}
+        self._previews: dict[bytes, asyncio.Future[Json]] = {}  # errors too
         self._calls: dict[str, tuple[LocalPool, Future[MatchRecord]]] = {}  # of matches, by id
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self.replays = Replays(self.folder, self.stored, partial(self._ask, self._thinker))
 
     async def open(self) -> None:
@@ -199,9 +200,9 @@ class MatchManager:
         turn = match.last_choice(role)
         if turn is None or match.question(role) is None:
             raise ConfigError("there is no move to take back at the moment")
-        self._send(match, {"kind": "back", "role": role, "turn": turn})
         match.take_back(role, turn)
         self.folder.take_back(match.setup, turn)
+        self._send(match, {"kind": "back", "role": role, "turn": turn})
 
     def can_take_back(self, match: HeldMatch) -> bool:
         """Whether a person may take moves back: it plays alone, or against programs here."""
@@ -240,12 +241,14 @@ class MatchManager:
         Raises:
             GGPError: there is no such game, or it cannot be played.
         """
-        source = self.options.offers.rules_of(game, None)
-        if source not in self._previews:
-            text, side_file = source
-            side = None if side_file is None else str(side_file)
-            self._previews[source] = await self._ask(self._thinker, preview, game, text, side)
-        return self._previews[source]
+        text, side_file = self.options.offers.rules_of(game, None)
+        side = None if side_file is None else str(side_file)
+        key = blake2b(repr((game, text, side)).encode()).digest()
+        if key not in self._previews:
+            work = self._ask(self._thinker, preview, game, text, side)
+            self._previews[key] = self._spawn(work)
+        # One visitor may leave while others wait.
+        return await asyncio.shield(self._previews[key])
 
     async def last_picture(self, match: HeldMatch, audience: str) -> Json:
         """Picture of the last state of a match that an audience may see.
@@ -349,11 +352,11 @@ class MatchManager:
     def _receive(self, match: HeldMatch, message: Message) -> None:
         if match.is_over:
             return
-        was = match.status
+        was = match.summary()
         turn = match.receive(message)
         if turn is not None:
             self.folder.add_turn(match.setup.id, turn)
-        if match.status != was:
+        if match.summary() != was:
             self._announce(match)
 
     def _finish(self, match: HeldMatch, record: MatchRecord) -> None:
@@ -393,10 +396,11 @@ class MatchManager:
         if self.options.compiles_ahead:
             await self._ask(self._compiler, worker_tasks.compile_ahead)
 
-    def _spawn(self, work: Any) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 def _hearing(hear: Callable[[Message], None]) -> Callable[[bytes], None]:

@@ -7,7 +7,9 @@ shows which facts are hidden; the picture shows what the first role to choose kn
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -32,18 +34,21 @@ FOLLOWING_S = 0.5
 """Most seconds in which a role's knowledge follows one turn."""
 
 MAX_S = 4.0
-"""Most seconds of processor time for one game."""
+"""Most seconds of processor time for one game; somebody may wait twice as long."""
 
 MAX_HIDDEN, MAX_MOVES = 2, 3
+
+_PLACE = re.compile(r"^<term>:\d+:\d+: (error: )?")
+"""Where an error is in a term that no file has."""
 
 
 def preview(name: str, text: str, side_file: str | None) -> Json:
     """A game for its card in the lobby.
 
     Returns:
-        `roles`, without `random`; `has_chance`; `hidden`, in a few words each, empty if every role
-        sees every move; `turns` with `least`, `most`, and whether any match ended (`ends`);
-        `picture`, and in words a few `moves` of that choice.
+        `roles`, without `random`; `has_chance`; `hidden`, in a few words each, empty if nothing
+        was, and None if that was not found out in time; `turns` with `least`, `most`, and whether
+        any match ended (`ends`); `picture`, and in words a few `moves` of that choice.
 
     Raises:
         ConfigError: the rules cannot be played; says why in one line.
@@ -51,7 +56,8 @@ def preview(name: str, text: str, side_file: str | None) -> Json:
     try:
         return _preview(name, text, None if side_file is None else Path(side_file))
     except GGPError as error:
-        raise ConfigError(str(error).partition("\n")[0]) from error
+        line = str(error).partition("\n")[0]
+        raise ConfigError(_PLACE.sub("", line)) from error
 
 
 def _preview(name: str, text: str, side_file: Path | None) -> Json:
@@ -60,11 +66,10 @@ def _preview(name: str, text: str, side_file: Path | None) -> Json:
     is_told = move_percept(program.as_program()) is not None
     matches = _RandomMatches(program, artist, follows=not is_told)
     lengths, ends = matches.play()
-    hidden = [*matches.hidden][:MAX_HIDDEN] or ["moves"]
     return {
         "roles": [role for role in program.roles if role != RANDOM],
         "has_chance": RANDOM in program.roles,
-        "hidden": [] if is_told else hidden,
+        "hidden": [] if is_told else matches.hidden_words(),
         "turns": {"least": min(lengths), "most": max(lengths), "ends": ends},
         "picture": matches.picture,
         "moves": matches.moves,
@@ -84,7 +89,7 @@ class _RandomMatches:
         backend = "prolog" if program.as_program().rules else "auto"
         self._machine = build_machine(program, backend)
         self._artist, self._rng = artist, np.random.default_rng(0)
-        self._deadline = Deadline(cpu_seconds() + MAX_S, cpu_seconds)
+        self._deadline = Deadline(MAX_S, _stopwatch())
         self._minds = {
             role: Knowledge(build_machine(program, backend), role, 0)
             for role, role_name in enumerate(program.roles)
@@ -93,6 +98,7 @@ class _RandomMatches:
         self.picture: Json = {}
         self.moves: list[str] = []
         self.hidden: dict[str, None] = {}
+        self._has_unsure, self._knows_all = False, True
 
     def play(self) -> tuple[list[int], bool]:
         """Play until there are enough matches or turns.
@@ -111,6 +117,12 @@ class _RandomMatches:
             left -= length
         return lengths, True
 
+    def hidden_words(self) -> list[str] | None:
+        """What is hidden, in a few words each; None if we do not know."""
+        if self._has_unsure:
+            return [*self.hidden][:MAX_HIDDEN] or ["moves"]
+        return [] if self._knows_all else None
+
     def _match(self, most: int) -> tuple[int, bool]:
         """Play a match of at most so many turns; its length, and whether it ended."""
         machine, states, turns = self._machine, self._machine.initial(1), 0
@@ -121,6 +133,8 @@ class _RandomMatches:
             self._follow(joint[0], stepped.percepts[0])
             states = stepped.states
             turns += 1
+        if self._minds and self._deadline.passed():
+            self._knows_all = False
         self._minds = {}  # they follow the first match only
         self.picture = self.picture or self._artist.picture(machine.fluents(states)[0])
         return turns, bool(machine.terminal(states)[0])
@@ -138,18 +152,22 @@ class _RandomMatches:
 
     def _look(self, states: States, chooser: int | None) -> None:
         """Note what is hidden, and take the picture if it is time."""
-        if (self.picture and self.hidden) or self._deadline.left_s() < MAX_S / 2:
+        if self.picture and self.hidden:
             self._minds = {}
+        if self._minds and self._deadline.left_s() < MAX_S / 2:
+            self._minds, self._knows_all = {}, False
         if self.picture and not self._minds:
             return
-        shares = {role: mind.facts().shares for role, mind in self._minds.items()}
-        for known in shares.values():
-            self.hidden |= dict.fromkeys(_hidden(self._artist, known))
+        facts = {role: mind.facts() for role, mind in self._minds.items()}
+        for known in facts.values():
+            self._has_unsure |= known.states > 1
+            self._knows_all &= known.exact and known.states == 1
+            self.hidden |= dict.fromkeys(_hidden(self._artist, known.shares))
         if chooser is not None and not self.picture:
-            known = shares.get(chooser, {})
+            shares = facts[chooser].shares if chooser in facts else {}
             machine, artist = self._machine, self._artist
             fluents, role = machine.fluents(states)[0], machine.roles[chooser]
-            self.picture = artist.certain(known) if known else artist.picture(fluents)
+            self.picture = artist.certain(shares) if shares else artist.picture(fluents)
             legal = machine.legal(states, chooser).values.tolist()
             moves = sorted(map(machine.move_text, legal))[:MAX_MOVES]
             words = artist.words_of((role, move) for move in moves)["moves"]
@@ -161,6 +179,12 @@ class _RandomMatches:
             move = machine.move_text(int(joint[role]))
             seen = machine.percept_texts(int(percepts[role]))
             mind.observe(move, seen, move, in_time=True, most_s=FOLLOWING_S)
+
+
+def _stopwatch() -> Callable[[], float]:
+    """Clock from 0: the seconds of processor time, or half of all seconds if those are more."""
+    began_s, began_cpu_s = time.monotonic(), cpu_seconds()
+    return lambda: max(cpu_seconds() - began_cpu_s, (time.monotonic() - began_s) / 2)
 
 
 def _hidden(artist: Artist, shares: Mapping[str, float]) -> Iterator[str]:

@@ -14,7 +14,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -39,6 +38,8 @@ from match_runner.match.seats import HUMAN as HUMAN
 from match_runner.match.seats import Arena, Seat, set_up
 from match_runner.pictures.kinds import Json, fact
 from match_runner.series.match_task import machines_of, order_of, rehearse
+
+_log = logging.getLogger(__name__)
 
 REPORT_EVERY_S = 0.1
 """Least seconds between two reports of a player's values: people read no faster."""
@@ -106,8 +107,12 @@ def _prepare(
     reporter = _Reporter(task, program, machines, link, mail)
     preparing.begin("Getting the players ready", 0.4, 1.0)
     if people and not task.earlier and task.human_clock_s is None:
-        with suppress(GGPError):  # the match will come to it
+        try:
             reporter.show_first(machines[0])
+        except LinkBrokenError:
+            raise
+        except GGPError as error:  # the match will come to it
+            _log.info("the first state cannot be shown: %s", error)
     order = order_of(task.conditions, program, machines, Limits())
     if has_clock:  # a player that has not played before takes longer for its first move
         for machine in machines:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -115,6 +116,22 @@ def test_huge_file_is_not_a_rulesheet(tmp_path: Path) -> None:
         file.truncate(11 * 1024 * 1024)
     with pytest.raises(ConfigError, match="larger than 10 MB"):
         read_rulesheet(str(path))
+
+
+def test_huge_pipe_is_no_rulesheet_however_often_it_is_read() -> None:
+    out, into = os.pipe()
+
+    def write() -> None:
+        with open(into, "wb") as pipe:
+            pipe.write(b" " * (10 * 1024 * 1024 + 1))
+
+    writer = Thread(target=write)
+    writer.start()
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="larger than 10 MB"):
+            read_rulesheet(f"/dev/fd/{out}")
+    writer.join()
+    os.close(out)
 
 
 def test_file_that_cannot_be_read_is_an_error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_game
 from match_runner.pictures.side_file import side_file_of
+from match_runner.table import match_manager, previews
+from match_runner.table.options import Offers
 from match_runner.table.previews import TURNS, preview
-from tests.table.live import SECRETS, WORDS, LiveTable
+from tests.table.live import SECRETS, WORDS, LiveTable, live_table
 
 
 def preview_of(game: str) -> Any:
@@ -61,10 +64,57 @@ def test_a_game_that_does_not_end_is_left_after_some_turns() -> None:
     assert endless["turns"] == {"least": TURNS, "most": TURNS, "ends": False}
 
 
+TOLD = """
+(role a) (role b) (mark x) (mark y) (init free) (init (control a)) (opponent a b)
+(<= (legal ?r (put ?m)) (true (control ?r)) (mark ?m)) (<= (legal a noop) (true (control b)))
+(<= (legal b noop) (true (control a))) (<= (next (control b)) (true (control a)))
+(<= (next (at ?r ?m)) (does ?r (put ?m))) (<= (next (at ?r ?m)) (true (at ?r ?m)))
+(<= (sees ?q (put ?r ?m)) (role ?q) (does ?r (put ?m)))
+(<= terminal (true (at b ?m))) (goal a 50) (goal b 50)
+"""
+
+
+def test_moves_are_not_hidden_if_everybody_sees_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert preview("told", TOLD, None)["hidden"] == []
+    monkeypatch.setattr(previews, "MAX_S", 0.0)
+    assert preview("told", TOLD, None)["hidden"] is None
+
+
+def test_a_game_is_looked_at_once_even_if_it_cannot_be_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    games = tmp_path / "games"
+    games.mkdir()
+    (games / "broken.gdl").write_text("(role a)")
+    asked = []
+    ask = match_manager.MatchManager._ask
+
+    async def count(manager: Any, pool: Any, function: Any, *args: Any) -> Any:
+        asked.append(function)
+        return await ask(manager, pool, function, *args)
+
+    monkeypatch.setattr(match_manager.MatchManager, "_ask", count)
+    with live_table(tmp_path / "table", offers=Offers(games=games)) as table:
+        (broken,) = (g["name"] for g in table.get("/api/lobby")["games"] if "broken" in g["name"])
+        for _ in range(2):
+            reply = table.get(f"/api/preview?game={broken}", status=400)
+            assert "no rule for `legal`" in reply["error"]
+    assert asked.count(preview) == 1
+
+
 def test_rules_that_cannot_be_played_are_an_error_of_one_line() -> None:
     with pytest.raises(ConfigError, match="no rule for `legal`") as error:
         preview("broken", "(role a)", None)
     assert "\n" not in str(error.value)
+
+
+def test_an_error_names_no_place_in_a_file_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ConfigError("<term>:1:1: error: too deep")
+
+    monkeypatch.setattr(previews, "_preview", fail)
+    with pytest.raises(ConfigError, match=r"^too deep$"):
+        preview("broken", "(role a)", None)
 
 
 def test_the_lobby_asks_for_games_that_it_offers(table: LiveTable) -> None:

@@ -351,7 +351,7 @@ function drawCard(card) {
 /** A die: a square of nine places, some of them with a pip. */
 function drawDie(number) {
   const die = make("span", "die");
-  die.append(...PIPS[number].map((place) => {
+  die.append(...(PIPS[number] ?? []).map((place) => {
     const pip = make("span", "pip");
     pip.style.gridArea = `${1 + Math.floor(place / 3)} / ${1 + (place % 3)}`;
     return pip;

@@ -98,10 +98,10 @@ async function describe(game, thumb, facts) {
 function factsOf({ roles, has_chance: hasChance, hidden, turns }) {
   const length = turns.least === turns.most ? counted(turns.most, "turn") : `${turns.least} to ${turns.most} turns`;
   return [
-    hidden.length ? `Hidden: ${hidden.join(", ")}` : "Nothing hidden",
+    hidden?.length ? `Hidden: ${hidden.join(", ")}` : hidden && "Nothing hidden",
     `${counted(roles.length, "player")}${hasChance ? ", chance" : ""}`,
     turns.ends ? length : `more than ${counted(turns.most, "turn")}`,
-  ];
+  ].filter(Boolean);
 }
 
 /**
@@ -129,12 +129,15 @@ export function whenSeen(work) {
   async function go() {
     if (isBusy) return;
     isBusy = true;
-    for (const element of waiting) {
-      waiting.delete(element);
-      observer.unobserve(element);
-      await work(tasks.get(element));
+    try {
+      for (const element of waiting) {
+        waiting.delete(element);
+        observer.unobserve(element);
+        await work(tasks.get(element));
+      }
+    } finally {
+      isBusy = false;
     }
-    isBusy = false;
   }
 
   const observer = new IntersectionObserver((entries) => {
@@ -149,6 +152,10 @@ export function whenSeen(work) {
     watch(element, task) {
       tasks.set(element, task);
       observer.observe(element);
+    },
+    end() {
+      observer.disconnect();
+      waiting.clear();
     },
   };
 }

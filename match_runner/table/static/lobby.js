@@ -3,6 +3,7 @@
 import { ask, counted, el, fill, follow, name, ownLinks, scores, show, trouble } from "./dom.js";
 import { gameCards, small, titleOf, whenSeen } from "./games.js";
 import { goTo } from "./links.js";
+import { outcomeOf } from "./seat_end.js";
 import { set, setting } from "./settings.js";
 import { LEVELS, USUAL_LEVEL } from "./strength.js";
 
@@ -28,19 +29,27 @@ export async function lobby() {
     el("div", { class: "lobby" },
       recent, newMatch(reply),
       el("div", { class: "stack others" }, series, records(reply.records), logs(reply.logs))));
+  let shown = null;
   const draw = () => {
     recent.hidden = !matches.size;
     allButton.hidden = matches.size <= numRecent();
     if (!list.classList.contains("all")) fill(allButton, `All ${matches.size}`);
-    fill(list, ...matchList([...matches.values()], titles));
+    shown?.seen.end();
+    shown = matchList([...matches.values()], titles);
+    fill(list, ...shown.elements);
   };
   draw();
   let waits = false;
   follow(`/api/events?after=${reply.last}`, {
     reset: () => location.reload(),
     match: (match) => {
+      const before = matches.get(match.id);
       matches.delete(match.id);
       matches.set(match.id, match);
+      if (before?.status === match.status) {
+        shown.renew(match);
+        return;
+      }
       if (waits) return;
       waits = true;
       setTimeout(() => { waits = false; draw(); }, 100);
@@ -344,22 +353,33 @@ function description(reply) {
 /** Number of matches that are shown at first; lobby.css hides the others. */
 const numRecent = () => (matchMedia("(max-width: 47.9rem), (max-height: 27rem)").matches ? 1 : 2);
 const MAX_SHOWN = 100;
-/** Pictures of matches, by match and status. */
+/** Last picture of each match, with its status and number of turns. */
 const pictures = new Map();
 
 function matchList(matches, titles) {
-  if (!matches.length) return [];
   matches.sort((a, b) => b.created_s - a.created_s);
   const seen = whenSeen(lastPicture);
-  const rows = matches.slice(0, MAX_SHOWN).map((match) => matchRow(match, titles.get(match.game) ?? titleOf({ name: match.game }), seen));
-  const numHidden = matches.length - rows.length;
-  return [el("ul", { class: "matches" }, ...rows), numHidden > 0 ? el("p", {}, `and ${numHidden} older ones`) : null];
+  const rows = new Map(matches.slice(0, MAX_SHOWN).map((match) => [match.id, matchRow(match, titles.get(match.game) ?? titleOf({ name: match.game }), seen)]));
+  const numHidden = matches.length - rows.size;
+  return {
+    elements: matches.length ? [el("ul", { class: "matches" }, ...[...rows.values()].map(({ row }) => row)), numHidden > 0 ? el("p", {}, `and ${numHidden} older ones`) : null] : [],
+    seen,
+    /** Shows the picture after a turn of a match that goes on. */
+    renew(match) {
+      const { row, thumb } = rows.get(match.id) ?? {};
+      if (row && match.open) seen.watch(row, { match, thumb });
+    },
+  };
 }
 
 async function lastPicture({ match, thumb }) {
-  const key = `${match.id} ${match.status}`;
-  if (!pictures.has(key)) pictures.set(key, await ask(`/api/matches/${match.id}/picture`).catch(() => ({})));
-  fill(thumb, small(pictures.get(key)));
+  const key = `${match.status} ${match.turns}`;
+  if (pictures.get(match.id)?.key !== key) {
+    const picture = await ask(`/api/matches/${match.id}/picture`).catch(() => null);
+    if (!picture) return;
+    pictures.set(match.id, { key, picture });
+  }
+  fill(thumb, small(pictures.get(match.id).picture));
 }
 
 function matchRow(match, title, seen) {
@@ -385,22 +405,27 @@ function matchRow(match, title, seen) {
         ([role, player]) => el("span", {}, name(role, 40), ": ", name(player, 60)))),
       el("p", { class: "links" }, ...links, ownMatch && !isOver ? endButton(match.id, ownMatch.key) : null,
         el("time", { class: "badge", datetime: when.toISOString() }, when.toLocaleString([], { dateStyle: "short", timeStyle: "short" })))));
-  if (isOver || match.open) seen.watch(row, { match, thumb });
-  return row;
+  if (match.open) seen.watch(row, { match, thumb });
+  return { row, thumb };
 }
 
-/** How a match ended, as the person sees it who played one of its roles here. */
+/** How a match ended; for the person who played one of its roles here, in the words of the seat. */
 function resultOf(match, ownRoles) {
   if (match.status !== "over") return [match.status];
   const goals = Object.entries(match.goals ?? {}).filter(([role, goal]) => role !== "random" && goal !== null);
+  const points = el("span", { class: "quiet" }, ...(goals.length ? scores(match.goals) : []));
+  if (ownRoles.length === 1) {
+    const { kind, words } = outcomeOf({ match, rules: match, role: ownRoles[0] });
+    return [name(words, 100), " ", ["won", "lost", "drew"].includes(kind) && !match.error ? points : null];
+  }
+  const [, resigned] = /^(\S+) resigned$/.exec(match.error ?? "") ?? [];
+  if (resigned) return [name(resigned, 60), " resigned"];
   if (match.error || !goals.length) return ["ended early"];
+  if (goals.length === 1) return [name(goals[0][0], 40), " scored ", el("b", {}, `${goals[0][1]}`)];
+  if (match.shares_goals) return ["Together they scored ", el("b", {}, `${goals[0][1]}`)];
   const best = Math.max(...goals.map(([, goal]) => goal));
   const winners = goals.filter(([, goal]) => goal === best).map(([role]) => role);
-  const own = ownRoles.length === 1 ? ownRoles[0] : null;
-  const points = el("span", { class: "quiet" }, ...scores(match.goals));
-  if (goals.length === 1) return [own ? "You scored " : [name(goals[0][0], 40), " scored "], el("b", {}, `${best}`)];
   if (winners.length === goals.length) return ["Drawn ", points];
-  if (own) return [winners.includes(own) ? "You won " : "You lost ", points];
   return [name(winners.join(", "), 60), " won ", points];
 }
 

@@ -43,7 +43,7 @@ export async function seat(id) {
   const tools = el("div", { class: "match-buttons" }, flipper, resignButton);
   const others = el("section", { class: "others", "aria-label": "Another match" });
   const resignDialog = el("dialog", { class: "card", "aria-label": "Resign?" },
-    el("p", {}, "If you resign, the match is over and lost."),
+    el("p", {}, "If you resign, the match ends here."),
     el("form", { method: "dialog", class: "move-buttons" },
       el("button", { class: "primary", onClick: () => ask(`${path}/resign`, {}).catch(showProblem) }, "Resign"),
       el("button", {}, "Play on")));

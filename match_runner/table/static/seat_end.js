@@ -13,7 +13,7 @@ export function outcomeOf({ match, rules, role }) {
   const players = match.roles.filter((each) => each !== "random");
   const [, resigned] = /^(\S+) resigned$/.exec(match.error ?? "") ?? [];
   if (resigned === role) return { kind: "lost", words: "You resigned" };
-  if (resigned && players.length === 2) return { kind: "won", words: `You won: ${resigned} resigned` };
+  if (resigned && players.length === 2 && !rules.shares_goals) return { kind: "won", words: `You won: ${resigned} resigned` };
   if (match.error) return { kind: "none", words: `The match ended early: ${match.error}` };
   const own = match.goals?.[role] ?? null;
   if (own === null) return { kind: "none", words: "The match is over: the rules give no score" };

@@ -9,7 +9,8 @@ import pytest
 import ggp
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
-from match_runner.match.frames import MatchArtist, frames_of
+from ggp.machine.games import read_program
+from match_runner.match.frames import MAX_PIECES, MatchArtist, frames_of
 from match_runner.match.records import TurnRecord
 
 FLEETS = """(role alice) (role bob) (number 1) (number 2) (number 3) (init ready)
@@ -153,3 +154,29 @@ def test_of_two_lines_one_is_marked_that_has_the_last_move() -> None:
     marked = artist.frame(9, turn, board, over=True)["ended"]
     assert "marked:1,1" in marked
     assert len(marked) == 3
+
+
+def test_a_king_that_is_still_there_does_not_decide_a_match() -> None:
+    """Without the other king the rest of the board does not matter, and shows nothing."""
+    artist = MatchArtist(ggp.load("dark_chess", backend="prolog").program)
+    board = ["(cell a 3 white queen)", "(cell e 1 white king)", "(cell e 2 white pawn)"]
+    turn = TurnRecord({"white": "(move a 5 a 3)", "black": "noop"}, {}, {}, {}, ())
+    frame = artist.frame(9, turn, [*board, "(control black)", "(quiet 0)"], over=True)
+    assert frame["marks"]
+    assert frame["ended"] == []
+
+
+def test_large_boards_are_not_searched_for_what_decided_a_match() -> None:
+    chain = " ".join(f"(succ {i} {i + 1})" for i in range(1, 15))
+    rules = f"""
+        (role a) (role b) {chain} (index 1) (<= (index ?y) (succ ?x ?y))
+        (init (cell 1 1 a)) (<= (next (cell ?x ?y a)) (does a (mark ?x ?y)))
+        (<= (legal a (mark ?x ?y)) (index ?x) (index ?y)) (legal b noop)
+        (<= terminal (true (cell 1 1 a))) (goal a 100) (goal b 0)
+    """
+    artist = MatchArtist(read_program(rules, "large"))
+    turn = TurnRecord({"a": "(mark 1 1)", "b": "noop"}, {}, {}, {}, ())
+    cells = [f"(cell {x} {y} a)" for x in range(1, 16) for y in range(1, 16)]
+    assert len(cells) > MAX_PIECES
+    few, many = (artist.frame(1, turn, some, over=True)["ended"] for some in (cells[:9], cells))
+    assert (few, many) == (["cell:1,1"], [])

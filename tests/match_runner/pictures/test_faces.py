@@ -8,6 +8,7 @@ import pytest
 
 from ggp.gdl.games import find_game
 from ggp.machine.games import read_program
+from match_runner.pictures.kinds import LONGEST
 from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of
 
@@ -142,3 +143,25 @@ def test_a_counter_that_is_not_known_has_a_question_mark() -> None:
 def test_bookkeeping_has_no_face() -> None:
     picture = artist("phantom_ttt").picture(["(number 3)", "(left 4)"])
     assert picture["counters"] == []
+
+
+HIDDEN_ROLL = """
+(role me) (role random) (pips 1) (pips 2) (pips 3) (pips 4) (pips 5) (pips 6)
+(<= (legal random (roll ?n)) (pips ?n)) (<= (next (rolled ?n)) (does random (roll ?n)))
+(init (score 3)) (<= (next (score ?n)) (true (score ?n)))
+(sees me (rolled hidden)) (sees me (rolled 70)) (sees me (score none))
+"""
+
+
+def test_percepts_that_no_face_can_draw_are_facts() -> None:
+    view = artist(HIDDEN_ROLL).picture(["(rolled hidden)", "(rolled 70)", "(score none)"])
+    assert (hands(view), numbers(view)) == ({}, {})
+    assert "hidden" in str(view)
+    assert "none" in str(view)
+
+
+def test_the_texts_of_faces_are_short() -> None:
+    long = "9" * 1000
+    rules = f"{SUSHI} (sees p1 (plate p1 wasabi {long}))"
+    (hand,) = artist(rules).picture([f"(plate p1 wasabi {long})"])["cards"]
+    assert len(hand["cards"][0]["note"]) <= LONGEST

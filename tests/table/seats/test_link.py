@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 
-from match_runner.table.seating import LinkBrokenError, Message, WorkerLink
+from ggp.gdl.games import find_game
+from match_runner.match.conditions import Conditions
+from match_runner.table import seating
+from match_runner.table.seating import (
+    HUMAN,
+    LinkBrokenError,
+    Message,
+    StepReports,
+    TableTask,
+    WorkerLink,
+)
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
 FEW, LARGE = 200, 20_000
@@ -65,3 +75,20 @@ def test_a_worker_hears_the_server_and_that_the_match_is_ended(pool: LocalPool) 
         assert isinstance(caught.value.__cause__, LinkBrokenError)
         assert not pool.send(call, {"kind": "move"})
         assert messages.empty()
+
+
+def test_a_match_that_was_ended_is_not_prepared() -> None:
+    class BrokenLink(WorkerLink):
+        def __init__(self) -> None:
+            """Listen to nobody."""
+
+        def send(self, message: Message) -> None:
+            if message["kind"] == "frame":
+                raise LinkBrokenError("the match was ended")
+
+    rules = find_game("tic_tac_toe").read_text(encoding="utf-8")
+    players = {"xplayer": HUMAN, "oplayer": "random"}
+    task = TableTask("tic_tac_toe", rules, None, players, 0, Conditions(None), None)
+    link = BrokenLink()
+    with pytest.raises(LinkBrokenError):
+        seating._prepare(task, link, seating._Mail(), StepReports(link))
