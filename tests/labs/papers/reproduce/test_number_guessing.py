@@ -132,6 +132,7 @@ def test_scores_of_three_rules_for_ties() -> None:
 
 
 def test_questions_that_the_rules_need() -> None:
+    @cache
     def mean(numbers: int, rule: str) -> Fraction:
         if numbers == 1:
             return Fraction(0)
