@@ -10,7 +10,6 @@ import pytest
 
 from ggp.errors import ConfigError
 from ggp.gdl import find_game, list_games, parse, print_infix, print_kif, read_rulesheet
-from ggp.gdl.games import read_file
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("GGP_SHARED") or REPOSITORY.parent / "shared" / "rulesheets")
@@ -51,20 +50,6 @@ def test_rulesheet_of_400_kb_on_one_line_reads_back() -> None:
     rules = parse(f"({text})".upper()).rules
     assert len(rules) == 5200
     assert parse(print_infix(rules)).rules == rules
-
-
-def test_a_pipe_that_is_too_large_is_refused_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ggp.gdl.games._MAX_MB", 0)
-    monkeypatch.setattr("ggp.gdl.games._piped", {})
-    reader, writer = os.pipe()
-    os.write(writer, b"(role a)")
-    os.close(writer)
-    try:
-        for _ in range(2):
-            with pytest.raises(ConfigError, match="is larger than 0 MB"):
-                read_file(Path(f"/dev/fd/{reader}"))
-    finally:
-        os.close(reader)
 
 
 def test_game_is_found_by_path_or_by_name(tmp_path: Path) -> None:
