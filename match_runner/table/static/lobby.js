@@ -3,7 +3,7 @@
 import { ask, counted, el, fill, follow, name, ownLinks, scores, show, trouble } from "./dom.js";
 import { gameCards, small, titleOf, whenSeen } from "./games.js";
 import { goTo } from "./links.js";
-import { outcomeOf } from "./seat_end.js";
+import { outcomeOf, resignedBy } from "./seat_end.js";
 import { set, setting } from "./settings.js";
 import { LEVELS, USUAL_LEVEL } from "./strength.js";
 
@@ -418,7 +418,7 @@ function resultOf(match, ownRoles) {
     const { kind, words } = outcomeOf({ match, rules: match, role: ownRoles[0] });
     return [name(words, 100), " ", ["won", "lost", "drew"].includes(kind) && !match.error ? points : null];
   }
-  const [, resigned] = /^(\S+) resigned$/.exec(match.error ?? "") ?? [];
+  const resigned = resignedBy(match);
   if (resigned) return [name(resigned, 60), " resigned"];
   if (match.error || !goals.length) return ["ended early"];
   if (goals.length === 1) return [name(goals[0][0], 40), " scored ", el("b", {}, `${goals[0][1]}`)];

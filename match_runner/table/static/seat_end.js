@@ -8,10 +8,13 @@ import { redrawn } from "./motion.js";
 import { stronger, swapped, weaker } from "./strength.js";
 import { isWaiting, learn, move as moveWords } from "./words.js";
 
+/** The role that resigned a match, if one did. */
+export const resignedBy = (match) => /^(\S+) resigned$/.exec(match.error ?? "")?.[1];
+
 /** How a match ended for a role: `{kind, words}`; kinds are `won`, `lost`, `drew`, `scored` and `none`. */
 export function outcomeOf({ match, rules, role }) {
   const players = match.roles.filter((each) => each !== "random");
-  const [, resigned] = /^(\S+) resigned$/.exec(match.error ?? "") ?? [];
+  const resigned = resignedBy(match);
   if (resigned === role) return { kind: "lost", words: "You resigned" };
   if (resigned && players.length === 2 && !rules.shares_goals) return { kind: "won", words: `You won: ${resigned} resigned` };
   if (match.error) return { kind: "none", words: `The match ended early: ${match.error}` };
