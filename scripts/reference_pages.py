@@ -1,4 +1,6 @@
-"""Writes the pages of commands and of the library from the commands' help and from docstrings.
+"""Writes the pages of commands, of the library and of other engines.
+
+They come from the commands' help, from docstrings, and from tests/engines.
 
 Where a text stands that is made here, a page has `<!-- NAME -->` and `<!-- /NAME -->`. The name is
 that of a command, with all commands below it, or the path of a class, a function or a module, whose
@@ -14,7 +16,8 @@ import inspect
 import pkgutil
 import re
 import textwrap
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,11 +26,13 @@ import click
 
 import ggp.cli
 import match_runner.cli
+from ggp.gdl.elsewhere import ENGINES, ROWS
 
 PAGES = [
     Path(__file__).resolve().parents[1] / "docs" / "reference" / name
-    for name in ("api.md", "commands.md")
+    for name in ("api.md", "commands.md", "other-engines.md")
 ]
+SEEN = Path(__file__).resolve().parents[1] / "tests" / "engines"
 COMMANDS = {"ggp": ggp.cli.main, "match-runner": match_runner.cli.main}
 WIDTH = 90
 
@@ -51,10 +56,48 @@ def with_texts(page: Path) -> str:
 
     def made(place: re.Match[str]) -> str:
         name = place[1]
-        parts = _commands(COMMANDS[name], name) if name in COMMANDS else _documented(name)
+        if name in COMMANDS:
+            parts = _commands(COMMANDS[name], name)
+        else:
+            parts = TABLES[name]() if name in TABLES else _documented(name)
         return "\n\n".join([f"<!-- {name} -->", *parts, f"<!-- /{name} -->"])
 
     return PLACE.sub(made, page.read_text(encoding="utf-8"))
+
+
+def _ways_to_write() -> Iterator[str]:
+    """What GDL says of each way to write rules, and what each engine does."""
+    rows = [
+        (row.writing, _seen(name)["specification"], *map(row.engines.get, ENGINES), row.instead)
+        for name, row in ROWS.items()
+    ]
+    yield _table(("written", "GDL", *ENGINES, "write instead"), rows)
+
+
+def _goals() -> Iterator[str]:
+    """What each engine makes of goal values."""
+    rows = []
+    for name in ("goal-two", "goal-none", "goal-zeros", "goal-plus", "goal-number"):
+        seen = _seen(name)
+        views = {engine.split(",")[0]: view for engine, view in reversed(seen["engines"].items())}
+        answers = (views[engine].partition("; goal ") for engine in ENGINES)
+        goals = [goal or ("not read" if "not" in answer else "50") for answer, _, goal in answers]
+        rule = seen["rules"].strip().rpartition("\n")[2]
+        ours = seen["ggp"].partition("; goal ")[2].removesuffix(".0") or "50"
+        rows.append((f"`{rule}`", seen["specification"], ours, *goals))
+    yield _table(("written", "GDL", "ggp", *ENGINES), rows)
+
+
+TABLES = {"written": _ways_to_write, "goals": _goals}
+
+
+def _seen(name: str) -> dict[str, Any]:
+    return tomllib.loads((SEEN / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
+    lines = [f"| {' | '.join(cell or '' for cell in row)} |" for row in (headings, *rows)]
+    return "\n".join([lines[0], "|---" * len(headings) + "|", *lines[1:]])
 
 
 def _commands(command: click.Command, name: str, level: int = 2) -> Iterator[str]:

@@ -40,7 +40,7 @@ from ggp.errors import ConfigError, GDLError, GGPError, MachineError
 from ggp.gdl import print_sheet, read_rulesheet
 from ggp.gdl.analysis.frames import Frames
 from ggp.gdl.analysis.growth import with_growth
-from ggp.gdl.elsewhere import ENGINES, GGP_BASE, ROWS
+from ggp.gdl.elsewhere import ENGINES, GAMECONTROLLER, GGP_BASE, ROWS
 from ggp.gdl.normalize import normalize
 from ggp.gdl.normalize import validate as diagnosed
 from ggp.gdl.source import Diagnostic, Rulesheet, Severity, diagnose, errors, gravest, printable
@@ -55,6 +55,7 @@ from ggp.registry import Registry
 from ggp.report import Report, Table
 from ggp.search.moves import MoveLists
 from ggp.solve import build_tree, efg_lines
+from ggp.study.circles import circle
 from ggp.study.hints import hinted, unhinted
 from ggp.study.matches import LaneTurn
 from ggp.study.rehearsal import (
@@ -232,6 +233,8 @@ def validate(
             diagnostics = _diagnose(file, strict, engines, options.limits)
             if (strict or GGP_BASE in engines) and not errors(diagnostics):
                 diagnostics += _unhinted(replace(options, game=file), strict=strict)
+            if GAMECONTROLLER in engines and not errors(diagnostics):
+                diagnostics += _in_circles(file)
         except ConfigError as error:
             code = EXIT_BAD_INPUT
             show_error(str(error))
@@ -313,6 +316,22 @@ def _unhinted(options: GameOptions, *, strict: bool) -> tuple[Diagnostic, ...]:
         )
         for name, fact in missing.items()
     )
+
+
+def _in_circles(file: str) -> tuple[Diagnostic, ...]:
+    """Recursion in a circle; nothing if the rules do not allow to tell."""
+    if not has_rulesheet(file):
+        return ()
+    sheet = read_rulesheet(file)
+    try:
+        found = circle(sheet)
+    except GGPError as error:
+        _log.info("whether recursion runs in circles is unknown: %s", error)
+        return ()
+    if found is None:
+        return ()
+    message = ROWS["circle"].warning([GAMECONTROLLER])
+    return (diagnose(sheet.source, "warning", "for-circle", message, found.start),)
 
 
 @game_command("ggp info kuhn_poker", seed=None)

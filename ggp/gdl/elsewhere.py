@@ -51,14 +51,21 @@ class Misreading:
     instead: str
     engines: Mapping[str, str]
 
+    def warning(self, engines: Collection[str]) -> str:
+        """What these engines do, and what to write instead; empty if they read the rules right."""
+        views = [
+            f"{engine}: {self.engines[engine]}" for engine in engines if engine in self.engines
+        ]
+        return f"{self.writing}: {'; '.join(views)}; write {self.instead}" if views else ""
+
 
 _TABLE = """
 and | `(and ...)` | the conditions one after the other; in an `or`, a relation of their own
     ggp-base: a relation `and` that never holds | pyggp: not read
 negated-or | `(not (or ...))` | a negation of each disjunct
-    ggp-base: holds unless all disjuncts hold | pyggp: not read
+    ggp-base: holds unless all disjuncts hold | pyggp: not read | clingo: not read
 negated-and | `(not (and ...))` | the negation of a relation of their own
-    ggp-base: always holds | pyggp: not read
+    ggp-base: always holds | pyggp: not read | clingo: not read
 negated-not | `(not (not ...))` | the condition itself
     ggp-base: refused by its validator, not built by its network | pyggp: not read
 negated-distinct | `(not (distinct ...))` | the same variable twice
@@ -70,6 +77,10 @@ single-or | `(or ...)` of one condition | the condition alone
 late-binding | `not` or `distinct` before what binds its variables | it after what binds them
     gamecontroller: `distinct` never holds, `not` fails where any value matches
 left-recursion | a recursive condition before what binds its variables | it after what binds them
+    gamecontroller: no answer
+nested | a recursive condition with a variable bound within a term only | a relation of its arguments
+    ggp-base: refused by its validator
+circle | recursion that may lead back to where it began | an argument more, which counts steps
     gamecontroller: no answer
 mutual | relations that define each other | one relation with an argument more
     ggp-base: its network is never finished
@@ -99,7 +110,8 @@ sees | `sees` | a game without hidden moves
 hints | `base` or `input` without what play reaches | the missing fluents and moves as well
     ggp-base: its network takes such a fluent for false, and such a move for none
 number | numbers such as `01`, `+1`, `1.0` and from 2^31 on | names, or smaller numbers
-    clingo: not read; large ones lose their high bits | pyggp: not read
+    clingo: not read; large ones lose their high bits
+    pyggp: not read, or as plain numbers: `01` is `1`
 name | names with other characters than letters, digits and `_` | names of these
     clingo: arithmetic, or not read | pyggp: arithmetic, or not read
 """
@@ -155,10 +167,7 @@ def differences(
     for name, place in sorted(places, key=lambda pair: (pair[1].line, pair[1].column)):
         first.setdefault(name, place)
     for name, place in first.items():
-        row = ROWS[name]
-        views = [f"{engine}: {row.engines[engine]}" for engine in engines if engine in row.engines]
-        if views:
-            message = f"{row.writing}: {'; '.join(views)}; write {row.instead}"
+        if message := ROWS[name].warning(engines):
             yield replace(place, severity="warning", rule=f"for-{name}", message=message)
 
 
@@ -232,11 +241,16 @@ def _late_bindings(rule: Rule) -> Iterator[tuple[str, int]]:
 
 
 def _recursions(rules: Sequence[Rule]) -> Iterator[tuple[str, int]]:
-    """Yield rules of relations that define each other, and recursive conditions that come first."""
+    """Yield what is odd in recursive conditions."""
     calls = without_connectives(rules)
     group_of = {sig: group for group in relation_components(calls) for sig in group}
     for rule in calls:
         group, bound = group_of[signature(rule.head)], set[Variable]()
+        direct = {
+            arg
+            for atom in (rule.head, *(x.atom for x in rule.body if signature(x.atom) not in group))
+            for arg in (atom.args if isinstance(atom, Compound) else ())
+        }
         for literal in rule.body:
             used = set(variables(literal.atom))
             calls_itself = may_unify(literal.atom, rule.head)
@@ -245,6 +259,10 @@ def _recursions(rules: Sequence[Rule]) -> Iterator[tuple[str, int]]:
                     yield "mutual", literal.atom.start
                 if used and bound.isdisjoint(used):
                     yield "left-recursion", literal.atom.start
+                elif isinstance(literal.atom, Compound) and not direct.issuperset(
+                    arg for arg in literal.atom.args if isinstance(arg, Variable)
+                ):
+                    yield "nested", literal.atom.start
             bound |= used
 
 

@@ -2,7 +2,7 @@
 
 A machine goes in; measurements come out. Begin with `properties` (of paper 003), which measures any
 game by random `matches` and walks. `rehearsal` finds faults of a game for its author, `hints` what
-its `base` and `input` leave out. `names` numbers the moves, percepts and fluents of a game for
-learners. `lengths` bounds the number of turns of a match, by a survey of all states where that is
-possible.
+its `base` and `input` leave out, `circles` recursion that some programs never finish. `names`
+numbers the moves, percepts and fluents of a game for learners. `lengths` bounds the number of turns
+of a match, by a survey of all states where that is possible.
 """
