@@ -78,7 +78,7 @@ late-binding | `not` or `distinct` before what binds its variables | it after wh
     gamecontroller: `distinct` never holds, `not` fails where any value matches
 left-recursion | a recursive condition before what binds its variables | it after what binds them
     gamecontroller: no answer
-nested | a recursive condition with a variable bound within a term only | a relation of its arguments
+nested | a recursive condition with a variable bound in a term only | a relation of its arguments
     ggp-base: refused by its validator
 circle | recursion that may lead back to where it began | an argument more, which counts steps
     gamecontroller: no answer
