@@ -35,6 +35,7 @@ from ggp.given import checked_fluent, checked_seed, checked_text, rng_of
 from ggp.library.matches import belief_html, state_html
 from ggp.machine import build_machine, role_index
 from ggp.machine.base import UNKNOWN, FloatArray, Machine, States
+from ggp.machine.build import make_ready
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_program
 from ggp.pickled import Rules, read_states, restore_game, rules_of, write_states
@@ -158,9 +159,9 @@ class Game:
         """
         role_id = self._player_role(role)
         rng = rng_of(seed)
-        machine = build_machine(self.program, self.backend, ready=True)  # clocks may follow
+        machine = build_machine(self.program, self.backend)
         seated = make_player(parse_spec(spec), machine, role_id, rng, program=self.program)
-        return Seated(role, spec, seated)
+        return Seated(role, spec, seated, machine)
 
     def belief(
         self,
@@ -583,9 +584,10 @@ class Seated:
         spec: the spec of the player.
     """
 
-    def __init__(self, role: str, spec: str, player: Player) -> None:
+    def __init__(self, role: str, spec: str, player: Player, machine: Machine) -> None:
         self.role, self.spec = role, spec
-        self._player = player
+        self._player, self._machine = player, machine
+        self._is_ready = False
 
     def __repr__(self) -> str:
         return f"<{self.spec} as {self.role}>"
@@ -601,5 +603,9 @@ class Seated:
             seconds: to think; None for the player's own counts.
             value_forced: think even about a forced move.
         """
-        deadline = None if seconds is None else Deadline.after(seconds)
-        return self._player.choose(deadline, value_forced=value_forced)
+        if seconds is None:
+            return self._player.choose(value_forced=value_forced)
+        if not self._is_ready:
+            make_ready(self._machine)  # compiling takes none of the player's time
+            self._is_ready = True
+        return self._player.choose(Deadline.after(seconds), value_forced=value_forced)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Unpack
 
 import numpy as np
@@ -68,22 +69,32 @@ class HyperPlaySampler(Setting):
         super().__init__(machine, tree, **shared)
         self._exact = ExactSets(self, exact, completions)
         self._exact_at = 0  # the last turn at which the bag of the match was exact
-        self._forward = Forward(self, self._exact)
-        self._rescues, trail = rescues, BagHistory()
-        self._earlier_finders: tuple[Finder, ...] = ()
-        may_solve = solves and rescues and is_solvable(machine)
-        if follows and rescues:
-            earlier = Earlier(self, self._exact, self._forward, trail, leaves_time=may_solve)
-            self._earlier_finders = HistoryFinder(self, trail), earlier
-        self._solving = Solving(self, self._exact, trail) if solves and rescues else None
+        self._follows, self._solves, self._rescues = follows, solves, rescues
 
-    @property
+    # Exact sets need no finder, so finders are made when the first one is asked.
+
+    @cached_property
+    def _forward(self) -> Forward:
+        return Forward(self, self._exact)
+
+    @cached_property
     def _finders(self) -> tuple[Finder, ...]:
         """The finders that refill bags, in the order in which they are asked."""
         if not self._rescues:
             return ()
-        solved = () if self._solving is None else (self._solving,)
-        return *self._earlier_finders, *solved, self._forward
+        finders: list[Finder] = []
+        trail = BagHistory()
+        if self._follows:
+            may_solve = self._solves and is_solvable(self.machine)
+            earlier = Earlier(self, self._exact, self._forward, trail, leaves_time=may_solve)
+            finders += HistoryFinder(self, trail), earlier
+        if self._solves:
+            finders.append(Solving(self, self._exact, trail))
+        return *finders, self._forward
+
+    @property
+    def _solving(self) -> Solving | None:
+        return next((finder for finder in self._finders if isinstance(finder, Solving)), None)
 
     @property
     def enumerates(self) -> bool:
@@ -128,8 +139,6 @@ class HyperPlaySampler(Setting):
         self._exact.extend_bags(bags, paths)
         sampled = np.flatnonzero(~self._exact.holds(paths))
         if not len(sampled):
-            if self._solving is not None and len(paths) == 1:
-                self._solving.learn(int(paths[0]), bags.sets)  # closes a window that is too old
             return self._assemble(role, paths, sampled, None)
         room = self.most_entries
         old_sets = bags.sets.take(bags.segment[sampled]).thinned(room, rng)
@@ -166,22 +175,25 @@ class HyperPlaySampler(Setting):
 
     def _adding(self, paths: IntArray) -> Finder | None:
         """The first finder that adds samples to the bags of these paths now; None for none."""
+        earlier = (finder for finder in self._finders if finder is not self._forward)
         # Solving comes first if it helps now.
-        finders = [*([] if self._solving is None else [self._solving]), *self._earlier_finders]
+        finders = sorted(earlier, key=lambda finder: not isinstance(finder, Solving))
         return next((finder for finder in finders if finder.adds(paths)), None)
 
     def would_solve(self, bags: Bags) -> bool:
         """Whether `enlarge` would now solve for paths of this bag instead of sampling."""
-        return self._solving is not None and not bags.exact[0] and self._solving.adds(bags.paths)
+        solving = None if bags.exact[0] else self._solving
+        return solving is not None and solving.adds(bags.paths)
 
     def quality(self, bags: Bags) -> Quality:
         """The quality of a bag, which must be the last one made."""
-        depth = self.tree.depth(int(bags.paths[0]))
+        path = int(bags.paths[0])
+        solving = None if bags.exact[0] else self._solving
         return quality_of(
             self.machine,
             bags,
-            solved=self._solving is not None and self._solving.solved_path == int(bags.paths[0]),
-            inexact_turns=depth - self._exact_at,
+            solved=solving is not None and solving.solved_path == path,
+            inexact_turns=self.tree.depth(path) - self._exact_at,
         )
 
     @property

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -109,13 +110,19 @@ class Tracker:
         self._growth = BagGrowth(most, share)
         self._too_short_s = 0.0  # less time than this was too short to solve
         self.was_told_all = True
-        self._last = Larger(machine, belief) if last is None else last
+        self._has_guesses = last is not None and not last.is_sound
+        if last is not None:
+            self._last = last
         self._prune_at, self._path_s = MIN_NODES, FIRST_PATH_S
         self.bag: Bags = self.belief.start(role)
         self.last_known: Bags = self.bag
         # Guesses that begin in the last bag with particles, and turns since they were played on.
         self._guesses: GuessedStates | None = None
         self._turns_since: list[list[int]] = []
+
+    @cached_property
+    def _last(self) -> Finder:
+        return Larger(self.machine, self.belief)
 
     def observe(
         self,
@@ -153,7 +160,7 @@ class Tracker:
                 self._turns_since.append(turn)
             else:
                 self._know(self.bag)
-            if not self._last.is_sound:
+            if self._has_guesses:
                 if self.bag.depleted[0]:
                     self._ask_last()
                 else:
@@ -378,7 +385,7 @@ class Tracker:
     def _advance(self, bag: Bags, turn: list[int]) -> Bags:
         move, percepts, refused = _arrays(turn)
         if bag.depleted[0] and not bag.exact[0]:
-            if not self._last.is_sound:
+            if self._has_guesses:
                 return self._empty_bag(bag, turn)
             paths = self.tree.extend(bag.paths, move, percepts, refused)
             return self.belief.at(paths, self.role, self._rng)
@@ -394,7 +401,7 @@ class Tracker:
     def _ask_last(self) -> Bags:
         """The bag of the last finder for the present path, whose own bag is empty."""
         sets = self._last.fill(self.bag, self._rng)
-        guessed = 0 if self._last.is_sound else len(sets.states)
+        guessed = len(sets.states) if self._has_guesses else 0
         return Bags(self.role, self.bag.paths, np.zeros(1, dtype=np.int64), sets, guessed)
 
     def _may_grow(self) -> bool:

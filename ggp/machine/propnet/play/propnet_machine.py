@@ -421,6 +421,7 @@ class PropnetMachine(CircuitTurns):
     def warm_up(self) -> None:
         """Load or compile every kernel, so that no later call waits for that."""
         load_at_once()
+        visited = self.states_visited
         states = self.initial(2)
         wide = self.initial(NARROW + 1)
         self.groups(states)
@@ -439,7 +440,7 @@ class PropnetMachine(CircuitTurns):
             self.turned(states, np.arange(2), joint_moves, percepts=True)
             self.choices(states)
         self._playouts.warm_up(states.packed)
-        self.states_visited = 0
+        self.states_visited = visited
 
     def close(self) -> None:
         self._closed = True
