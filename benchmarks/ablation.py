@@ -28,6 +28,7 @@ import click
 from benchmarks.apart.ablation import ALL
 from benchmarks.apart.ablation_parts import APART, KERNELS, PARTS
 from benchmarks.loading import sheets_of
+from benchmarks.options import out_option, rulesheets_option
 from benchmarks.system import describe_system
 from ggp.console import print_json, print_rich, spinner
 from ggp.gdl import find_game, list_games
@@ -148,17 +149,13 @@ def summary(rows: Mapping[str, Row], variant: str) -> dict[str, Any]:
 
 
 @click.command()
-@click.option(
-    "--rulesheets",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with rulesheets, folders inside it included.",
-)
+@rulesheets_option
 @click.option("--without", multiple=True, help="Leave this out; parts joined with + together.")
 @click.option("--only", multiple=True, help="Only this sheet, by its name.")
 @click.option("--seconds", default=0.3, show_default=True, help="Of playouts in a round.")
 @click.option("--rounds", default=3, show_default=True, help="Of playouts; the median counts.")
 @click.option("--builds", default=2, show_default=True, help="Of a circuit; the quickest counts.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="JSON file to write.")
+@out_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def main(
     rulesheets: Path | None,

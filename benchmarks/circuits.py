@@ -12,8 +12,6 @@ counts.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,8 +19,9 @@ from typing import Any
 import click
 
 from benchmarks.apart.circuit_speed import GENERATED
+from benchmarks.children import HOME, Child
+from benchmarks.options import against_option, out_option, rulesheets_option
 from benchmarks.system import describe_system
-from benchmarks.tables.speed import Game, path_of
 from ggp.console import print_rich, spinner
 from ggp.report import Table
 
@@ -33,50 +32,13 @@ GAMES = (
 )
 """Small to large."""
 
-_HOME = Path(__file__).resolve().parents[1]
 
-# `benchmarks` comes from here, `ggp` from the version that is measured.
-_CHILD = """
-import sys
-home, version, *rest = sys.argv[1:]
-sys.path.insert(0, home)
-import benchmarks
-sys.path[0] = version
-from benchmarks.apart.circuit_speed import main
-main(*rest)
-"""
-
-
-class _Child:
-    """A process that measures one game with one version."""
-
-    def __init__(self, version: Path, *arguments: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _CHILD, str(_HOME), str(version), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=version,
-        )
-        self._answer()
-
-    def measure(self, seed: int) -> dict[str, Any]:
-        """What `measure_circuit` says."""
-        assert self._process.stdin is not None
-        print(seed, file=self._process.stdin, flush=True)
-        return self._answer()
-
-    def _answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise click.ClickException("the process that measures ended, see above")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.communicate()
+def path_of(game: str, rulesheets: Path | None) -> str | None:
+    """The name or path of a game to load; None if the rulesheet is not there."""
+    if "/" not in game:
+        return game
+    path = None if rulesheets is None else rulesheets / game
+    return str(path) if path is not None and path.exists() else None
 
 
 def _best(rounds: list[dict[str, Any]]) -> dict[str, Any]:
@@ -88,21 +50,13 @@ def _best(rounds: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 @click.command()
-@click.option(
-    "--rulesheets",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with the rulesheets by others; without it only our own games are measured.",
-)
+@rulesheets_option
 @click.option("--game", "games", multiple=True, help="Measure only this; a name, path or file.")
-@click.option(
-    "--against",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of another version to measure in turns.",
-)
+@against_option
 @click.option("--seconds", default=2.0, show_default=True, help="How long a round of a game is.")
 @click.option("--rounds", default=3, show_default=True, help="How many; the best counts.")
 @click.option("--grounding-seconds", default=600.0, show_default=True, help="To make circuits.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="JSON file to write.")
+@out_option
 def main(
     rulesheets: Path | None,
     games: tuple[str, ...],
@@ -131,21 +85,28 @@ def measure_circuits(
     grounding_seconds: float = 600.0,
 ) -> dict[str, list[dict[str, Any]]]:
     """Rows of this version, `now`, and of another one, `before`; see the options of `main`."""
-    versions = {"now": _HOME} | ({} if against is None else {"before": against.resolve()})
+    versions = {"now": HOME} | ({} if against is None else {"before": against.resolve()})
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
     for game in games or GAMES:
-        path = game if games else path_of(Game(game), rulesheets)
+        path = game if games else path_of(game, rulesheets)
         if path is None:
             continue
         with spinner(f"measuring {game}"):
             children = {
-                name: _Child(version, path, str(seconds), str(grounding_seconds))
+                name: Child(
+                    "benchmarks.apart.circuit_speed",
+                    path,
+                    str(seconds),
+                    str(grounding_seconds),
+                    version=version,
+                )
                 for name, version in versions.items()
             }
             measured: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
             for seed in range(rounds):
                 for name, child in children.items():
-                    measured[name].append(child.measure(seed))
+                    child.ask(str(seed))
+                    measured[name].append(child.answer())
             for name, child in children.items():
                 child.close()
                 rows[name].append({"game": Path(game).stem} | _best(measured[name]))

@@ -30,27 +30,29 @@ def name_of(row: Mapping[str, Any]) -> str:
 @click.command()
 @click.argument("before", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("after", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--backend", default="propnet", show_default=True, help="Whose speed to compare.")
 @click.option(
     "--decisions", "measure", flag_value="decisions", help="First decisions, decisions a second."
 )
 @click.option(
-    "--circuits", "measure", flag_value="circuits", help="Playouts of `benchmarks.circuits`."
+    "--circuits",
+    "measure",
+    flag_value="circuits",
+    default=True,
+    help="Playouts of `benchmarks.circuits`, states a second; the default.",
 )
 @click.option("--single", "measure", flag_value="single", help="Its single states, steps a second.")
 @click.option("--scale", "measure", flag_value="scale", help="Playouts with several threads.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def main(before: Path, after: Path, backend: str, measure: str | None, as_json: bool) -> None:
-    """How many times as fast AFTER is as BEFORE: states a second, or what another option says; and
-    the geometric mean."""
-    part, speed = MEASURES.get(measure or "", ("speed", lambda row: row.get(backend)))
+def main(before: Path, after: Path, measure: str, as_json: bool) -> None:
+    """How many times as fast AFTER is as BEFORE, game by game, and the geometric mean."""
+    part, speed = MEASURES[measure]
     old, new = (
         {name_of(row): speed(row) for row in json.loads(path.read_text()).get(part, [])}
         for path in (before, after)
     )
     ratios = {game: new[game] / old[game] for game in old if old[game] and new.get(game)}
     if not ratios:
-        raise click.UsageError(f"the two have no game in common on {backend}")
+        raise click.UsageError(f"the two have no game in common in {part}")
     mean = geometric_mean(ratios.values())
     if as_json:
         print_json({"ratios": ratios, "geometric_mean": mean})

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median, quantiles
@@ -20,6 +19,8 @@ from typing import Any
 
 import click
 
+from benchmarks.children import HOME, command_of
+from benchmarks.options import against_option, out_option, rulesheets_option
 from benchmarks.sheets import SHEETS
 from benchmarks.system import describe_system
 from ggp.console import print_rich, spinner
@@ -41,19 +42,7 @@ PHASES = (
 )
 """And `layout`; *ground* is gringo, and reading what it writes."""
 
-_HOME = Path(__file__).resolve().parents[1]
 _SUFFIXES = (".gdl", ".kif")
-
-# `benchmarks` comes from here, `ggp` from the version that is measured.
-_CHILD = """
-import sys
-home, version, path = sys.argv[1:]
-sys.path.insert(0, home)
-import benchmarks
-sys.path[0] = version
-from benchmarks.apart.load_phases import main
-main(path)
-"""
 
 
 def sheets_in(*folders: Path) -> list[Path]:
@@ -67,19 +56,10 @@ def sheets_of(rulesheets: Path | None) -> list[Path]:
     return sorted([*SHEETS, *(sheets_in(rulesheets) if rulesheets else ())])
 
 
-def measure_loading(rulesheets: Path | None, version: Path = _HOME) -> list[dict[str, Any]]:
-    """One row for each rulesheet in a folder, and for the project's own benchmark sheets."""
-    rows = []
-    for path in sheets_of(rulesheets):
-        with spinner(f"loading {path.stem}"):
-            rows.append(measure_sheet(path, version))
-    return rows
-
-
-def measure_sheet(path: Path, version: Path = _HOME) -> dict[str, Any]:
+def measure_sheet(path: Path, version: Path = HOME) -> dict[str, Any]:
     """What `apart.load_phases` says of a sheet, or that it failed."""
     process = subprocess.run(
-        [sys.executable, "-c", _CHILD, str(_HOME), str(version), str(path.resolve())],
+        command_of("benchmarks.apart.load_phases", str(path.resolve()), version=version),
         capture_output=True,
         text=True,
         cwd=version,
@@ -143,20 +123,12 @@ def _passes(rows: Sequence[dict[str, Any]]) -> list[list[str]]:
 
 
 @click.command()
-@click.option(
-    "--rulesheets",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with rulesheets, folders inside it included.",
-)
-@click.option(
-    "--against",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of another version of the project, to measure as well.",
-)
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="JSON file to write.")
+@rulesheets_option
+@against_option
+@out_option
 def main(rulesheets: Path | None, against: Path | None, out: Path | None) -> None:
     """Measure how long it takes from rules to a circuit that can be played."""
-    versions = {"now": _HOME} | ({"against": against.resolve()} if against else {})
+    versions = {"now": HOME} | ({"against": against.resolve()} if against else {})
     rows_by_version: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
     for path in sheets_of(rulesheets):
         for name, version in versions.items():

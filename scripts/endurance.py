@@ -15,13 +15,13 @@ import math
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from benchmarks.soundness import busy
 from ggp.cli.arguments import FolderPath
 from ggp.console import guarded, print_rich
 from ggp.gdl.games import LONG_GAMES, list_games
@@ -110,7 +110,7 @@ def main(
         "--log",
         str((out / "logs").resolve()),
     )
-    with _busy(load), served(*options, log=out / "server.txt") as server:
+    with busy(load), served(*options, log=out / "server.txt") as server:
         file.write_text(
             f"games = {list(chosen)}\nrounds = {_rounds(chosen, matches)}\n"
             f"play_clock = {play_clock}\nstart_clock = {start_clock}\n"
@@ -169,19 +169,6 @@ def _rounds(games: Sequence[str], matches: int) -> int:
     for game in games:
         a_round += min(2, sum(role != "random" for role in load(game).roles))
     return math.ceil(matches / a_round)
-
-
-@contextmanager
-def _busy(number: int) -> Iterator[None]:
-    """Processes that only compute."""
-    command = [sys.executable, "-c", "while True: pass"]
-    busy = [subprocess.Popen(command) for _ in range(number)]
-    try:
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
 
 
 def _show(found: Findings, logged: Logged, play_clock: int) -> None:

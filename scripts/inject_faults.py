@@ -19,7 +19,6 @@ import resource
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -34,13 +33,13 @@ import click
 
 from ggp.cli.arguments import FolderPath
 from ggp.console import guarded
-from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
 from match_runner.match.conditions import Conditions
 from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
 from match_runner.match.server_log import read_log
 from match_runner.remote.remote_players import RemoteConditions
+from tests.controllers.season import Served, served
 from tests.support.process_tree import entry_of, started_by
 
 GAMES = ("krieg_tic_tac_toe", "blind_breakthrough", "tic_tac_toe")
@@ -48,27 +47,15 @@ WORKERS = ("thinker", "understudy")
 PATIENCE_S = 30.0
 SHARE_OF_TURNS = 0.5
 
-_ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
 _PLAY = re.compile(r"\s*\(\s*PLAY\s", re.IGNORECASE)
 _DATA_BYTES = 40 << 20
 
 
 class Server:
-    """`ggp serve` in processes of its own."""
+    """`ggp serve` in processes of its own, reached over plain sockets."""
 
-    def __init__(self, out: Path, player: str) -> None:
-        self.logs = out / "logs"
-        self._errors = (out / "server.txt").open("a")
-        command = [sys.executable, "-m", "ggp", "serve", "--player", player, "--port", "0"]
-        command += ["--log", str(self.logs), "--matches", "2"]
-        self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self._errors, text=True
-        )
-        assert self._process.stdout is not None
-        found = _ADDRESS.search(self._process.stdout.readline())
-        if found is None:
-            raise ConfigError(f"the server does not start; see {self._errors.name}")
-        self.port = int(found.group(1))
+    def __init__(self, processes: Served, logs: Path) -> None:
+        self._processes, self.logs = processes, logs
 
     def post(self, body: str) -> str:
         """The reply to a message, which is sent once; empty if there is none."""
@@ -83,7 +70,9 @@ class Server:
 
     def sent(self, body: str) -> socket.socket:
         """A connection on which a message was sent."""
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
+        connection = socket.create_connection(
+            ("127.0.0.1", self._processes.port), timeout=PATIENCE_S
+        )
         head = f"POST / HTTP/1.0\r\nContent-length: {len(body)}\r\n\r\n"
         connection.sendall((head + body).encode())
         return connection
@@ -104,14 +93,9 @@ class Server:
 
     def kill(self) -> None:
         """Kill the process that serves; the one that keeps the socket starts another."""
-        for pid in started_by(self._process.pid):
+        for pid in started_by(self._processes.pid):
             if not entry_of(pid):  # else it is what workers are forked from
                 os.kill(pid, signal.SIGKILL)
-
-    def close(self) -> None:
-        self._process.terminate()
-        self._process.wait(PATIENCE_S)
-        self._errors.close()
 
 
 Fault = Callable[[Server, str, list[str]], str | None]
@@ -268,11 +252,13 @@ def examine(
     out.mkdir(parents=True)
     asked = injected = 0
     lost: Counter[str] = Counter()
-    server = Server(out, player)
+    logs = (out / "logs").resolve()
+    options = ("--player", player, "--log", str(logs), "--matches", "2")
     conditions = Conditions(
         play_clock_s=float(play_clock_s), remote=RemoteConditions(start_clock_s=10)
     )
-    try:
+    with served(*options, log=out / "server.txt") as processes:
+        server = Server(processes, logs)
         for number in range(matches):
             game = GAMES[number % len(GAMES)]
             program = load(game)
@@ -291,10 +277,8 @@ def examine(
             lost.update(f.kind for f in faults)
             for each in faults:
                 print(f"{name}: {game}: {each}", file=sys.stderr)
-    finally:
-        server.close()
     sources: Counter[str] = Counter()
-    for path in server.logs.glob("*.jsonl"):
+    for path in logs.glob("*.jsonl"):
         sources.update(str(e["source"]) for e in read_log(path) if e["event"] == "decision")
     shown = ", ".join(f"{source} {count}" for source, count in sources.most_common())
     kinds = ", ".join(f"{count} {kind}" for kind, count in lost.items()) or "0"

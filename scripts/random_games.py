@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from math import sqrt
 
 import click
 import numpy as np
+from scipy.stats import binomtest
 
 from ggp.console import guarded, print_rich
 from ggp.errors import MachineError
@@ -22,7 +22,6 @@ from ggp.gdl.normalize import load
 from ggp.machine import Limits, build_machine
 from ggp.report import Table
 
-_Z = 1.96
 _LIMITS = Limits(grounding_seconds=120)
 
 
@@ -41,7 +40,7 @@ def main(game: str, games: int, seed: int) -> None:
     counts = Counter(map(tuple, played.goals.astype(int).tolist()))
     rows = []
     for scores, count in sorted(counts.items(), reverse=True):
-        low, high = interval(count, games)
+        low, high = binomtest(count, games).proportion_ci(method="wilson")
         share = f"{100 * count / games:.2f} ({100 * low:.2f} to {100 * high:.2f})"
         rows.append([*map(str, scores), f"{count:,}", share])
     print_rich(Table([*(f"#{role}" for role in machine.roles), "#games", "#%"], rows))
@@ -51,14 +50,6 @@ def main(game: str, games: int, seed: int) -> None:
         f"{took:.2f} CPU s: {games / took:,.0f} games, {steps.sum() / took:,.0f} joint moves"
     )
     machine.close()
-
-
-def interval(count: int, of: int) -> tuple[float, float]:
-    """The 95 % interval of a share, after Wilson."""
-    share, weight = count / of, _Z**2 / of
-    middle = (share + weight / 2) / (1 + weight)
-    half = _Z / (1 + weight) * sqrt(share * (1 - share) / of + weight / (4 * of))
-    return middle - half, middle + half
 
 
 if __name__ == "__main__":

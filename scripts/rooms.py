@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import escape
@@ -121,13 +122,12 @@ def _taken(path: Path) -> Iterator[tuple[str, str]]:
 def heights(house: House) -> dict[str, int]:
     """How high each package stands: above all that it imports, the lowest at 0."""
     makers = {name: {maker for user, maker in house.flows if user == name} for name in house.rooms}
+    sorter = TopologicalSorter(makers)
+    sorter.prepare()
     found: dict[str, int] = {}
-    while len(found) < len(makers):
-        ready = [name for name in makers if name not in found and makers[name] <= found.keys()]
-        if not ready:
-            raise SystemExit(f"circle of imports among {sorted(makers.keys() - found.keys())}")
-        for name in ready:
-            found[name] = max((found[maker] + 1 for maker in makers[name]), default=0)
+    while ready := sorter.get_ready():
+        found |= dict.fromkeys(ready, max(found.values(), default=-1) + 1)
+        sorter.done(*ready)
     return found
 
 

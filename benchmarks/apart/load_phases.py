@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import json
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -86,7 +85,3 @@ def _laid_out(machines: Any, circuit: Any, is_gdl2: bool) -> None:
 def main(path: str) -> None:
     """Print the measurements of a rulesheet as JSON."""
     print(json.dumps(measure_phases(path)))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

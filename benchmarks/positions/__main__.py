@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks.positions.answers import Answer, ask, best_moves, lost, to_json, wrong
+from benchmarks.positions.answers import Answer, ask, lost, to_json, wrong
 from benchmarks.positions.boards import BOARDS
 from benchmarks.positions.position_set import Puzzle, read_puzzles
 from ggp.cli.arguments import FiniteRange
@@ -24,7 +24,6 @@ from ggp.report import Table
     help="For each answer; without it the counts of the player decide.",
 )
 @click.option("--seed", default=0, show_default=True, help="Of the players.")
-@click.option("--errors", is_flag=True, help="List the wrong answers too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the wrong answers.")
 @click.option(
     "--histories",
@@ -37,7 +36,6 @@ def main(
     players: tuple[str, ...],
     seconds: float | None,
     seed: int,
-    errors: bool,
     as_json: bool,
     histories: Path | None,
 ) -> None:
@@ -57,8 +55,6 @@ def main(
         print_json({"seconds": seconds, "seed": seed, "players": by_player})
         return
     _show(answers_of)
-    if errors:
-        _show_errors(answers_of)
 
 
 def _show(answers_of: dict[str, list[Answer]]) -> None:
@@ -80,16 +76,6 @@ def _parts(answers: Sequence[Answer]) -> list[list[Answer]]:
     """The answers of each game, then the answers to positions that mislead random play."""
     games = [[a for a in answers if a.puzzle.game == game] for game in BOARDS]
     return [*games, [a for a in answers if a.puzzle.misleading]]
-
-
-def _show_errors(answers_of: dict[str, list[Answer]]) -> None:
-    rows = [
-        [player, a.puzzle.name, a.move, " ".join(best_moves(a.puzzle)), str(a.lost)]
-        for player, answers in answers_of.items()
-        for a in answers
-        if a.lost
-    ]
-    print_rich(Table(["player", "position", "answer", "right", "#points lost"], rows))
 
 
 def _write(puzzles: Sequence[Puzzle], folder: Path) -> None:

@@ -7,8 +7,7 @@ of `hyperplay2` against a clock. All play the same seeds, so that decisions are 
 
 from __future__ import annotations
 
-import json
-import subprocess
+import os
 import sys
 import time
 from statistics import median
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.children import Child
 from benchmarks.tables.decisions import player_at_first_decision
 from ggp.gdl.normalize import load
 from ggp.machine import Limits, Machine, build_machine
@@ -41,6 +41,12 @@ DECISIONS, CLOCK_S = 3, 1.0
 MEASURES = ("states", "simulations")
 
 
+def measure_scales(seconds: float, rounds: int) -> list[dict[str, Any]]:
+    """A row for each game, with as many threads as processors; none if there is one processor."""
+    threads = len(os.sched_getaffinity(0))
+    return [measure_scale(game, threads, seconds, rounds) for game in GAMES if threads > 1]
+
+
 def measure_scale(game: str, threads: int, seconds: float, rounds: int) -> dict[str, Any]:
     """One row: what a process with so many threads reaches as a share of so many processes.
 
@@ -48,8 +54,8 @@ def measure_scale(game: str, threads: int, seconds: float, rounds: int) -> dict[
         seconds: how long to play batches.
         rounds: of which the medians are told.
     """
-    separate = [_Child(game, 1, seconds) for _ in range(threads)]
-    shared = [_Child(game, threads, seconds)]
+    separate = [Child(__name__, game, "1", str(seconds)) for _ in range(threads)]
+    shared = [Child(__name__, game, str(threads), str(seconds))]
     row: dict[str, Any] = {"game": game}
     for unit in MEASURES:
         turns = [
@@ -64,54 +70,22 @@ def measure_scale(game: str, threads: int, seconds: float, rounds: int) -> dict[
     return row
 
 
-class _Child:
-    """A process that measures on command."""
-
-    def __init__(self, game: str, threads: int, seconds: float) -> None:
-        command = [
-            sys.executable,
-            "-m",
-            "benchmarks.tables.scale",
-            game,
-            str(threads),
-            str(seconds),
-        ]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self.hear()  # it is ready
-
-    def tell(self, unit: str) -> None:
-        """Have it measure."""
-        assert self._process.stdin is not None
-        print(unit, file=self._process.stdin, flush=True)
-
-    def hear(self) -> float:
-        """The rate that it measured."""
-        assert self._process.stdout is not None
-        return float(json.loads(self._process.stdout.readline()))
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.communicate()
-
-
-def _together(children: list[_Child], unit: str) -> float:
+def _together(children: list[Child], unit: str) -> float:
     """The sum of what children measure at the same time."""
     for child in children:
-        child.tell(unit)
-    return sum(child.hear() for child in children)
+        child.ask(unit)
+    return sum(float(child.answer()) for child in children)
 
 
-def _measure(game: str, threads: int, seconds: float) -> None:
+def main(game: str, threads: str, seconds: str) -> None:
     """The loop of a child: say that it is ready; then measure on command, and print the rate."""
-    machine = build_machine(load(game), "propnet", Limits(threads=threads), ready=True)
+    machine = build_machine(load(game), "propnet", Limits(threads=int(threads)), ready=True)
     machine.playout(machine.initial(LANES), np.random.default_rng(0))
     _simulations(machine, 0)
     print(0, flush=True)
     for number, line in enumerate(sys.stdin):
         if line.strip() == MEASURES[0]:
-            rate = _states(machine, seconds)
+            rate = _states(machine, float(seconds))
         else:
             rate = _simulations(machine, number)
         print(rate, flush=True)
@@ -143,7 +117,3 @@ def _simulate(player: Player) -> int:
     deadline = Deadline.after(CLOCK_S)
     values = player.values_of(player.search(player.tracker.bag, deadline), deadline)
     return int(values.visits.sum())
-
-
-if __name__ == "__main__":
-    _measure(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))

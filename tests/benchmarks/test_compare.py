@@ -12,9 +12,9 @@ from benchmarks.compare import main
 
 
 def result(folder: Path, name: str, **speeds: float) -> str:
-    rows = [{"game": game, "prolog": 1, "propnet": speed} for game, speed in speeds.items()]
+    rows = [{"game": game, "states_per_s": speed} for game, speed in speeds.items()]
     path = folder / name
-    path.write_text(json.dumps({"speed": rows}))
+    path.write_text(json.dumps({"circuits": rows}))
     return str(path)
 
 
