@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, TypeVar, get_args
+from typing import TypeVar, get_args
 from weakref import WeakKeyDictionary
 
 from ggp.errors import LocalProtocolError
@@ -65,7 +65,6 @@ class Setup:
         snapshots: beliefs of earlier workers of the match, the best first: see `Believed`.
     """
 
-    kind: ClassVar[str] = "setup"
     rules: str
     role: str
     player: str
@@ -114,7 +113,6 @@ class Think:
             first one.
     """
 
-    kind: ClassVar[str] = "think"
     number: int
     keep: int
     turns: History
@@ -130,7 +128,6 @@ class Conclude:
         keep, turns, deadline_s: see `Think`.
     """
 
-    kind: ClassVar[str] = "conclude"
     keep: int
     turns: History
     deadline_s: float
@@ -140,14 +137,10 @@ class Conclude:
 class AreYouThere:
     """A question that is answered immediately, whatever the worker is doing."""
 
-    kind: ClassVar[str] = "are you there"
-
 
 @dataclass(frozen=True, slots=True)
 class Here:
     """The answer to `AreYouThere`: the process is alive."""
-
-    kind: ClassVar[str] = "here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +151,6 @@ class Up:
         rights: the rights that it gave up, see `sandbox.restrict`.
     """
 
-    kind: ClassVar[str] = "up"
     rights: tuple[str, ...]
 
 
@@ -171,7 +163,6 @@ class Foreseen:
         text: one line.
     """
 
-    kind: ClassVar[str] = "foreseen"
     is_hopeless: bool
     text: str
 
@@ -186,7 +177,6 @@ class MachineBuilt:
         seconds: time to read, check and build.
     """
 
-    kind: ClassVar[str] = "built"
     backend: str
     roles: tuple[str, ...]
     seconds: float
@@ -196,14 +186,11 @@ class MachineBuilt:
 class PlayerReady:
     """The player's constructor has returned; it may look into the game for a long time."""
 
-    kind: ClassVar[str] = "ready"
-
 
 @dataclass(frozen=True, slots=True)
 class Failed:
     """The rules are unplayable, or lack the role; another attempt would not help."""
 
-    kind: ClassVar[str] = "failed"
     error: str
 
 
@@ -217,7 +204,6 @@ class MoveReport:
         decision: the move, its value and the effort.
     """
 
-    kind: ClassVar[str] = "report"
     number: int
     final: bool
     decision: Decision
@@ -232,7 +218,6 @@ class Believed:
         snapshot: one word of ASCII, which only workers read: `ggp.players.player.Believing`.
     """
 
-    kind: ClassVar[str] = "believed"
     turn: int
     snapshot: str
 
@@ -245,7 +230,6 @@ class FinalGoal:
         goal: goal value of our role; None if unknown.
     """
 
-    kind: ClassVar[str] = "score"
     goal: float | None
 
 
@@ -258,7 +242,6 @@ class GaveUp:
         error: the reason.
     """
 
-    kind: ClassVar[str] = "gave up"
     number: int
     error: str
 
@@ -272,7 +255,6 @@ class Said:
         text: one line.
     """
 
-    kind: ClassVar[str] = "said"
     level: str
     text: str
 
@@ -283,8 +265,8 @@ Answer = Up | Here | Foreseen | MachineBuilt | PlayerReady | Failed | Outcome | 
 
 # ---------------------------------------------------------------- as JSON
 
-_ORDERS: Mapping[str, type[Order]] = {each.kind: each for each in get_args(Order)}
-_ANSWERS: Mapping[str, type[Answer]] = {each.kind: each for each in get_args(Answer)}
+_ORDERS: Mapping[str, type[Order]] = {each.__name__: each for each in get_args(Order)}
+_ANSWERS: Mapping[str, type[Answer]] = {each.__name__: each for each in get_args(Answer)}
 
 _written: WeakKeyDictionary[PathTurn, str] = WeakKeyDictionary()
 """Cached JSON of turns: a worker that replaces another gets all turns, which may be megabytes, and
@@ -299,7 +281,7 @@ def to_json(message: Order | Answer) -> bytes:
     turns = ""
     if isinstance(message, Think | Conclude):
         turns = f', "turns": [{", ".join(map(_turn_json, content.pop("turns")))}]'
-    return f"{json.dumps({'kind': message.kind, **content})[:-1]}{turns}}}".encode()
+    return f"{json.dumps({'kind': type(message).__name__, **content})[:-1]}{turns}}}".encode()
 
 
 def read_order(message: bytes) -> Order:
