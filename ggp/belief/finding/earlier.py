@@ -26,7 +26,7 @@ from ggp.belief.sampler import Finder, Setting
 from ggp.belief.turns.one_turn import AdvancedSets, TurnLimits, advance
 from ggp.machine.abilities import Redrawer, Redraws
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import BoolArray, IntArray, Machine, States
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States
 
 NEAR = 4
 """The last this many turns are all remembered; of the turns up to twice as long ago, every second;
@@ -112,6 +112,7 @@ class Earlier(Finder):
     ) -> None:
         self._setting, self._exact, self._forward = setting, exact, forward
         self._trail, self._share = trail, OWN_SHARE if leaves_time else 1.0
+        self._tries = 0  # from which bag an empty one is redrawn next
 
     def helps(self, bags: Bags) -> BoolArray:
         mask = self._setting.lacking(bags.sets)
@@ -120,7 +121,7 @@ class Earlier(Finder):
     def adds(self, paths: IntArray) -> bool:
         """Whether the last exact set is long ago, and there are bags since then."""
         tree, node = self._setting.tree, paths
-        if len(paths) != 1 or not self._trail or tree.has_gap(int(paths[0])):
+        if len(paths) != 1 or not self._trail:
             return False
         for _ in range(LONG_AGO):
             if not tree.depth(int(node[0])) or self._exact.holds(node)[0]:
@@ -136,7 +137,14 @@ class Earlier(Finder):
         # Ever more entries, but not so many that one turn takes more than the time available.
         capacity, spent = room, 0
         size_limit = max(room, REFILL_FACTOR * self._setting.capacity)
-        for back, start in self._starts(bags.paths):
+        starts = self._starts(bags.paths)
+        if self._setting.timed and not len(sets.states):
+            # The last bag was just tried. Each search goes on further back than the one before.
+            starts = starts[1:] or starts
+            first = self._tries % len(starts)
+            starts, capacity = starts[first:] + starts[:first], size_limit
+        for back, start in starts:
+            self._tries += 1
             half_full = 2 * len(sets.states) >= self._setting.capacity
             if spent >= limit or half_full or stop():
                 break
@@ -147,6 +155,8 @@ class Earlier(Finder):
             spent += int(stepped[0])
             if len(sample.states) > len(sets.states):
                 sets = sample.thinned(room, rng)
+        if len(sets.states):
+            self._tries = 0
         return sets
 
     def _is_late(self) -> bool:
@@ -162,8 +172,8 @@ class Earlier(Finder):
         return self._trail.starts(self._setting.tree, int(paths[0]))
 
     def learn(self, path: int, sets: Segments) -> None:
-        # A bag in a gap, or soon after, has hardly a state that will agree with what follows.
-        if not self._setting.tree.has_gap(path):
+        # A bag in a gap has hardly a state that will agree with what follows.
+        if self._setting.tree.last_turns(np.array([path]))[0, 1] != UNKNOWN:
             self._trail.keep(path, self._setting.tree.depth(path), sets)
 
     @property

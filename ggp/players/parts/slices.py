@@ -212,7 +212,8 @@ class BagGrowth:
         most = int(self._usual_most * RISKY**self._risk)
         usual = self._usual_share
         share = usual + self._risk * max(RISKY_SHARE - usual, 0.0)
-        if took_s > share * there_was_s and death_rate < MANY_DIED:  # else it includes a search
+        searched = death_rate >= MANY_DIED or 2 * size < capacity  # the time includes a search
+        if took_s > share * there_was_s and not searched:
             self.room = max(self.room // 2, min(capacity, most))
         elif took_s < share / 2 * there_was_s and 2 * len(old_bags.sets.states) >= self.room:
             self.room = min(2 * self.room, most)
