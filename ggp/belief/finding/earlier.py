@@ -121,7 +121,7 @@ class Earlier(Finder):
     def adds(self, paths: IntArray) -> bool:
         """Whether the last exact set is long ago, and there are bags since then."""
         tree, node = self._setting.tree, paths
-        if len(paths) != 1 or not self._trail:
+        if len(paths) != 1 or not self._trail or self._is_blind(int(paths[0])):
             return False
         for _ in range(LONG_AGO):
             if not tree.depth(int(node[0])) or self._exact.holds(node)[0]:
@@ -168,12 +168,19 @@ class Earlier(Finder):
         sample = self._forward.sample_from(bags.role, bags.paths, start, back, size, rng).sets
         return self._forward.pooled(bags.sets, sample, rng)
 
+    def _is_blind(self, path: int) -> bool:
+        """Whether hardly a state of a bag will agree with what follows: in a gap, and soon after it
+        unless bags are as large as time allows."""
+        tree = self._setting.tree
+        if self._setting.timed:
+            return bool(tree.last_turns(np.array([path]))[0, 1] == UNKNOWN)
+        return tree.has_gap(path)
+
     def _starts(self, paths: IntArray) -> list[tuple[int, Segments]]:
         return self._trail.starts(self._setting.tree, int(paths[0]))
 
     def learn(self, path: int, sets: Segments) -> None:
-        # A bag in a gap has hardly a state that will agree with what follows.
-        if self._setting.tree.last_turns(np.array([path]))[0, 1] != UNKNOWN:
+        if not self._is_blind(path):
             self._trail.keep(path, self._setting.tree.depth(path), sets)
 
     @property

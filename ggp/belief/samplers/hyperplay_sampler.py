@@ -20,7 +20,6 @@ from ggp.belief.finding.exact import ExactSets
 from ggp.belief.paths import PathTree
 from ggp.belief.sampler import Finder, Quality, Setting, Shared, quality_of
 from ggp.belief.solving.finder import Solving
-from ggp.belief.solving.unrolling import is_solvable
 from ggp.belief.turns.completions import never
 from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.machine.arrays import first_seen
@@ -76,9 +75,8 @@ class HyperPlaySampler(Setting):
         self._forward = Forward(self, self._exact)
         self._rescues, trail = rescues, BagHistory()
         self._earlier_finders: tuple[Finder, ...] = ()
-        may_solve = solves and rescues and is_solvable(machine)
         if follows and rescues:
-            earlier = Earlier(self, self._exact, self._forward, trail, leaves_time=may_solve)
+            earlier = Earlier(self, self._exact, self._forward, trail, leaves_time=solves)
             self._earlier_finders = HistoryFinder(self, trail), earlier
         self._solving = Solving(self, self._exact, trail) if solves and rescues else None
 
