@@ -43,6 +43,10 @@ RETRACED = 100
 for a few turns."""
 
 
+MAX_KEPT = 1 << 13
+"""Most entries of a bag that is remembered: bounds memory."""
+
+
 class BagHistory:
     """Sampled bags of the beginnings of one path."""
 
@@ -181,7 +185,8 @@ class Earlier(Finder):
 
     def learn(self, path: int, sets: Segments) -> None:
         if not self._is_blind(path):
-            self._trail.keep(path, self._setting.tree.depth(path), sets)
+            depth = self._setting.tree.depth(path)
+            self._trail.keep(path, depth, sets.thinned(MAX_KEPT, np.random.default_rng(depth)))
 
     @property
     def views(self) -> IntArray:
