@@ -497,8 +497,8 @@ def _longer(
 # samples, solutions are no harder to find when few particles are left.
 
 RICHER, MAX_ADDED = 2, 1_000
-"""A bag with particles left gets more from earlier bags with at least this times as many. A bag gets
-at most this many, because more chains could not be interrupted at any time."""
+"""A bag with particles left gets more from earlier bags with at least this times as many. No bag
+gets more than the second number, since more chains could not be interrupted at any time."""
 
 
 class Solving(Finder):
