@@ -2,10 +2,12 @@
 
 python -m benchmarks.soundness kriegspiel_5x5 --player over:depth=1 --player aosp --seconds 0.1
 python -m benchmarks.soundness benchmarks/sheets/hidden_fleets.gdl --player random --busy 2
+python -m benchmarks.soundness dark_chess --player auto --against ismcts --seconds 0.3 --turns 60
 
-The player is asked in each turn, and another random move is made for it, so that it comes into
-positions which it would not look for. Its clock counts CPU time, unless processes that do nothing
-but compute run beside it: then it is the one on the wall.
+With `--against`, it plays matches with a referee. Otherwise the player is asked in each turn, and
+another random move is made for it, so that it comes into positions which it would not look for. Its
+clock counts CPU time, unless processes that do nothing but compute run beside it: then it is the
+one on the wall.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import click
@@ -21,13 +23,16 @@ import numpy as np
 
 from ggp.console import print_json, print_rich, spinner
 from ggp.gdl.normalize import load
-from ggp.gdl.program import Program
+from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Machine, build_machine, role_index
 from ggp.players import Decision, make_player, parse_spec
 from ggp.report import Table
 from ggp.run.clocks import Clock
 from ggp.search.anytime import Deadline
 from ggp.search.moves import random_moves
+from match_runner.match.conditions import Conditions
+from match_runner.match.referee import play_match
+from match_runner.match.seats import set_up
 
 
 class Row(NamedTuple):
@@ -108,6 +113,32 @@ def measure(
     return Row(player, matches, len(decisions), sound, exact, latest_s)
 
 
+def measure_matches(
+    game: str, players: Mapping[str, str], role: str, seconds: float, matches: int, turns: int
+) -> Row:
+    """Matches with a referee, the seed of each of which is its number.
+
+    Args:
+        game: its name or file.
+        players: the spec of every role's player.
+        role: whose decisions count.
+        seconds: the play clock, of CPU time.
+        matches: how many.
+        turns: after which a match is broken off.
+    """
+    arena = set_up(game, load(game), players, clock=Clock.CPU.tells)
+    conditions = Conditions(play_clock_s=seconds, max_turns=turns, in_process=True, clock=Clock.CPU)
+    decisions = [
+        turn.decisions[role]
+        for number in range(matches)
+        for turn in play_match(arena, number, conditions).turns
+        if role in turn.decisions
+    ]
+    latest_s = max((decision.seconds - seconds for decision in decisions), default=0.0)
+    sound, exact = sum(map(is_sound, decisions)), sum(d.exact for d in decisions)
+    return Row(players[role], matches, len(decisions), sound, exact, latest_s)
+
+
 @contextlib.contextmanager
 def busy(processes: int) -> Iterator[None]:
     """So many processes that do nothing but compute run meanwhile."""
@@ -141,6 +172,7 @@ def _spin() -> None:
 @click.argument("game")
 @click.option("--player", "players", multiple=True, default=("hyperplay",), show_default=True)
 @click.option("--role", help="Whom it plays.  [default: the first that is not random]")
+@click.option("--against", help="The player of all other roles, in matches with a referee.")
 @click.option("--seconds", default=1.0, show_default=True, help="For each decision.")
 @click.option("--matches", default=20, type=click.IntRange(1), show_default=True)
 @click.option(
@@ -156,6 +188,7 @@ def main(
     game: str,
     players: tuple[str, ...],
     role: str | None,
+    against: str | None,
     seconds: float,
     matches: int,
     turns: int,
@@ -173,7 +206,14 @@ def main(
     with busy(processes), silence():
         for player in players:
             with spinner(f"{matches} matches of {player}"):
-                measured = measure(program, machine, number, player, seconds, matches, turns, clock)
+                if against is None:
+                    work = (program, machine, number, player, seconds, matches, turns, clock)
+                    measured = measure(*work)
+                else:
+                    name = machine.roles[number]
+                    others = (other for other in machine.roles if other != RANDOM)
+                    seats = {**dict.fromkeys(others, against), name: player}
+                    measured = measure_matches(game, seats, name, seconds, matches, turns)
             rows.append(measured)
     if as_json:
         print_json([row._asdict() for row in rows])

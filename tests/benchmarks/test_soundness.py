@@ -42,6 +42,14 @@ def test_players_are_asked_in_every_turn_of_random_matches() -> None:
         assert row["decisions"] == row["sound"] == row["exact"] >= 6
 
 
+def test_matches_with_a_referee_count_the_decisions_of_one_role() -> None:
+    arguments = ["kuhn_poker", "--player", "random", "--against", "legal", "--matches", "3"]
+    (row,) = json.loads(CliRunner().invoke(main, [*arguments, "--seconds", "5", "--json"]).output)
+    assert row["player"] == "random"
+    assert row["decisions"] == row["sound"] == row["exact"] >= 6
+    assert row["latest_s"] < 0
+
+
 def test_unsound_decisions_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soundness, "is_sound", lambda decision: decision.states_visited < 0)
     arguments = ["kuhn_poker", "--player", "legal", "--matches", "1"]

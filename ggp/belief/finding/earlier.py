@@ -26,7 +26,7 @@ from ggp.belief.sampler import Finder, Setting
 from ggp.belief.turns.one_turn import AdvancedSets, TurnLimits, advance
 from ggp.machine.abilities import Redrawer, Redraws
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import BoolArray, IntArray, Machine, States
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States
 
 NEAR = 4
 """The last this many turns are all remembered; of the turns up to twice as long ago, every second;
@@ -41,6 +41,10 @@ OWN_SHARE = 0.5
 RETRACED = 100
 """Lanes stepped for each entry that a bag may have, to redraw a bag that is not yet empty: enough
 for a few turns."""
+
+
+MAX_KEPT = 1 << 13
+"""Most entries of a bag that is remembered: bounds memory."""
 
 
 class BagHistory:
@@ -112,6 +116,7 @@ class Earlier(Finder):
     ) -> None:
         self._setting, self._exact, self._forward = setting, exact, forward
         self._trail, self._share = trail, OWN_SHARE if leaves_time else 1.0
+        self._tries = 0  # from which bag an empty one is redrawn next
 
     def helps(self, bags: Bags) -> BoolArray:
         mask = self._setting.lacking(bags.sets)
@@ -120,7 +125,7 @@ class Earlier(Finder):
     def adds(self, paths: IntArray) -> bool:
         """Whether the last exact set is long ago, and there are bags since then."""
         tree, node = self._setting.tree, paths
-        if len(paths) != 1 or not self._trail or tree.has_gap(int(paths[0])):
+        if len(paths) != 1 or not self._trail or self._is_blind(int(paths[0])):
             return False
         for _ in range(LONG_AGO):
             if not tree.depth(int(node[0])) or self._exact.holds(node)[0]:
@@ -136,7 +141,14 @@ class Earlier(Finder):
         # Ever more entries, but not so many that one turn takes more than the time available.
         capacity, spent = room, 0
         size_limit = max(room, REFILL_FACTOR * self._setting.capacity)
-        for back, start in self._starts(bags.paths):
+        starts = self._starts(bags.paths)
+        if self._setting.timed and not len(sets.states):
+            # The last bag was just tried. Each search goes on further back than the one before.
+            starts = starts[1:] or starts
+            first = self._tries % len(starts)
+            starts, capacity = starts[first:] + starts[:first], size_limit
+        for back, start in starts:
+            self._tries += 1
             half_full = 2 * len(sets.states) >= self._setting.capacity
             if spent >= limit or half_full or stop():
                 break
@@ -147,6 +159,8 @@ class Earlier(Finder):
             spent += int(stepped[0])
             if len(sample.states) > len(sets.states):
                 sets = sample.thinned(room, rng)
+        if len(sets.states):
+            self._tries = 0
         return sets
 
     def _is_late(self) -> bool:
@@ -158,13 +172,21 @@ class Earlier(Finder):
         sample = self._forward.sample_from(bags.role, bags.paths, start, back, size, rng).sets
         return self._forward.pooled(bags.sets, sample, rng)
 
+    def _is_blind(self, path: int) -> bool:
+        """Whether hardly a state of a bag will agree with what follows: in a gap, and soon after it
+        unless bags are as large as time allows."""
+        tree = self._setting.tree
+        if self._setting.timed:
+            return bool(tree.last_turns(np.array([path]))[0, 1] == UNKNOWN)
+        return tree.has_gap(path)
+
     def _starts(self, paths: IntArray) -> list[tuple[int, Segments]]:
         return self._trail.starts(self._setting.tree, int(paths[0]))
 
     def learn(self, path: int, sets: Segments) -> None:
-        # A bag in a gap, or soon after, has hardly a state that will agree with what follows.
-        if not self._setting.tree.has_gap(path):
-            self._trail.keep(path, self._setting.tree.depth(path), sets)
+        if not self._is_blind(path):
+            depth = self._setting.tree.depth(path)
+            self._trail.keep(path, depth, sets.thinned(MAX_KEPT, np.random.default_rng(depth)))
 
     @property
     def views(self) -> IntArray:

@@ -35,6 +35,11 @@ OWN_COMPLETIONS = 1 << 22
 roles have far more bags; for them the limit is `EXPANSIONS_PER_ENTRY` for each entry."""
 
 
+ADVANCED, ADVANCE_SHARE = 16, 0.6
+"""With a clock, a bag of up to this many times its size is advanced, such as one that was exact;
+after this share of the time, the rest of it is left out."""
+
+
 class HyperPlaySampler(Setting):
     """The `Sampler` of HyperPlay: makes and advances bags of every role of a machine.
 
@@ -141,8 +146,11 @@ class HyperPlaySampler(Setting):
         if not len(sampled):
             return self._assemble(role, paths, sampled, None)
         room = self.most_entries
-        old_sets = bags.sets.take(bags.segment[sampled]).thinned(room, rng)
-        new_sets = advance(self, role, old_sets, paths[sampled], TurnLimits(room), rng).sets
+        # With a clock, a bag may begin with more entries than it keeps.
+        most, stop = (room, None) if not self.timed else (ADVANCED * room, self._is_late)
+        old_sets = bags.sets.take(bags.segment[sampled]).thinned(most, rng)
+        limits = TurnLimits(room, draws=self.timed, stop=stop)
+        new_sets = advance(self, role, old_sets, paths[sampled], limits, rng).sets
         new_sets = self._refill(role, paths[sampled], new_sets, rng)
         if len(paths) == 1 and len(new_sets.states):
             for finder in self._finders:
@@ -150,6 +158,9 @@ class HyperPlaySampler(Setting):
         self._exact.retry_shrunk(role, paths[sampled], new_sets.sizes)
         inexact = np.flatnonzero(~self._exact.holds(paths[sampled]))
         return self._assemble(role, paths, sampled[inexact], new_sets.take(inexact))
+
+    def _is_late(self) -> bool:
+        return self.stop() or self.is_past(ADVANCE_SHARE)
 
     def resume(self, bags: Bags) -> None:
         """Go on from the bag of the match that another sampler has made."""

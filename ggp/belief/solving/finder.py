@@ -497,8 +497,8 @@ def _longer(
 # samples, solutions are no harder to find when few particles are left.
 
 RICHER, MAX_ADDED = 2, 1_000
-"""A bag with particles left gets more from earlier bags with at least this times as many; at most
-this many, because more chains could not be interrupted at any time."""
+"""A bag with particles left gets more from earlier bags with at least this times as many. No bag
+gets more than the second number, since more chains could not be interrupted at any time."""
 
 
 class Solving(Finder):
@@ -536,7 +536,7 @@ class Solving(Finder):
                 break
         if len(bags.sets.states) or not self._solves:
             return bags.sets
-        room = self._setting.most_entries
+        room = min(self._setting.most_entries, MAX_ADDED)
         solved = self._solve(bags, self._starts(int(bags.paths[0])), room, rng)
         return bags.sets if solved is None else solved
 

@@ -37,7 +37,7 @@ from ggp.belief.solving.unrolling_kernels import (
     simulate,
     write,
 )
-from ggp.belief.turns.completions import never
+from ggp.belief.turns.completions import OpenTurn, never
 from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
@@ -708,16 +708,14 @@ def try_turn(
     restricted = options.restricted(moves)
     lanes = np.flatnonzero(restricted.counts > 0)
     joint_moves, log_priors = restricted.random(lanes, rng)
-    stepped = machine.step(states.take(lanes), joint_moves)
-    agrees = ~machine.terminal(stepped.states)
-    percepts = turns[turn, 1]
-    if percepts != UNKNOWN:
-        agrees &= stepped.percepts[:, role] == percepts
-    agreeing = np.flatnonzero(agrees)
+    open_turn = OpenTurn(machine, role, states, options, evidence.percepts)
+    agreeing, successors = open_turn.matching(lanes, joint_moves)
+    goes_on = np.flatnonzero(~machine.terminal(successors))
+    agreeing = agreeing[goes_on]
     return TriedTurn(
         lanes[agreeing],
         joint_moves[agreeing],
-        stepped.states.take(agreeing),
+        successors.take(goes_on),
         log_priors[agreeing],
         np.log(options.counts[lanes[agreeing]]),
     )

@@ -47,6 +47,16 @@ LANES_AT_ONCE = 1 << 15
 
 _FIRST_DRAWS = 16
 
+FIRST_TRIES, ENOUGH_TRIES, TRIED_SHARE = 256, 8, 0.25
+"""`sample_completions` estimates the share that matches from so many draws, and from more and more
+until as many match as the second number says, or as many are drawn as this share of all."""
+
+EXCESS = 1.5
+"""It draws this many times as many as it should find: equal successors are merged."""
+
+MAX_FOUND = 1 << 18
+"""After so many matches it leaves out the rest: bounds memory."""
+
 
 def never(share: float = 1.0) -> bool:
     """Always false: the time has no end, nor has a share of it."""
@@ -272,6 +282,72 @@ def draw_completions(
         completions.log_factors + np.log(stands_for[completions.lanes]),
         stands_for[completions.lanes],
     ), draws.num_drawn
+
+
+def sample_completions(
+    turn: OpenTurn,
+    lanes: IntArray,
+    weights: FloatArray,
+    number: int,
+    rng: np.random.Generator,
+    polling: Polling,
+) -> tuple[Completions, IntArray, bool]:
+    """About `number` matching completions of a weighted set, or all of them if they are fewer.
+
+    A few draws of their own estimate the share that matches. From it follows how many completions
+    to draw: in proportion to the weights of the lanes, and at most all that a lane has. If hardly
+    any of the first draws match, all are tried. Each lane draws a systematic sample of its
+    completions, so all of them are equally likely to be drawn.
+
+    Args:
+        lanes: `[D]` the lanes to complete; each must have completions, at most `MAX_SIZE`.
+        weights: `[D]` their weights, up to a factor.
+        polling: when it stops, the rest of the lanes, in random order, is left out.
+
+    Returns:
+        the completions, `[D]` the number tried, and whether all of them were tried.
+    """
+    counts, weights = turn.options.counts[lanes], weights / weights.sum()
+    num_tried = np.zeros(len(lanes), dtype=np.int64)
+    num_drawn = num_matches = 0
+    while num_matches < ENOUGH_TRIES and TRIED_SHARE * counts.sum() > num_drawn:
+        number_at_once = max(min(polling.at_once(), FIRST_TRIES + num_drawn), 1)
+        at = np.sort(rng.choice(len(lanes), number_at_once, p=weights))
+        numbers = (rng.random(number_at_once) * counts[at]).astype(np.int64)
+        tried = _matching(turn, lanes[at], *turn.options.joint(lanes[at], numbers))[0]
+        num_drawn, num_matches = num_drawn + number_at_once, num_matches + len(tried.lanes)
+        num_tried += np.bincount(at, minlength=len(lanes))
+        if polling.stop():
+            break
+    wanted = np.inf
+    if num_matches >= ENOUGH_TRIES:
+        wanted = EXCESS * number * num_drawn / num_matches
+    with np.errstate(invalid="ignore"):
+        sizes = np.clip(np.ceil(wanted * weights), 1, counts).astype(np.int64)
+    order, num_reached = np.arange(len(lanes)), 0
+    if sizes.sum() > polling.at_once():
+        order = rng.permutation(order)
+    parts: list[Completions] = []
+    for start, end in chunks(sizes[order], polling.at_once):
+        if parts and (polling.stop() or sum(len(part.lanes) for part in parts) > MAX_FOUND):
+            break
+        piece = np.sort(order[start:end])
+        at, firsts = np.repeat(piece, sizes[piece]), offsets_of(sizes[piece])[:-1]
+        places = np.arange(len(at)) - np.repeat(firsts, sizes[piece])
+        strides = counts[piece] / sizes[piece]
+        shifts = np.where(strides > 1, rng.random(len(piece)) * strides, 0.5)
+        of_draw = np.repeat(np.arange(len(piece)), sizes[piece])
+        numbers = (shifts[of_draw] + places * strides[of_draw]).astype(np.int64)
+        parts.append(_matching(turn, lanes[at], *turn.options.joint(lanes[at], numbers))[0])
+        num_tried[piece] += sizes[piece]
+        num_reached += len(piece)
+    completions = Completions.joined(turn.machine, parts)
+    stands_for = np.ones(len(turn.options.counts))
+    stands_for[lanes] = counts / sizes * (len(lanes) / max(num_reached, 1))
+    factors = stands_for[completions.lanes]
+    is_whole = bool((sizes == counts).all()) and num_reached == len(lanes)
+    logs = completions.log_factors + np.log(factors)
+    return replace(completions, log_factors=logs, stands_for=factors), num_tried, is_whole
 
 
 def share_completions(

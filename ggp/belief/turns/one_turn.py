@@ -32,6 +32,7 @@ from ggp.belief.turns.completions import (
     Polling,
     draw_completions,
     list_completions,
+    sample_completions,
     share_completions,
 )
 from ggp.belief.turns.open_moves import MAX_COMPLETIONS, Learnt, OpenMoves, open_moves
@@ -80,7 +81,7 @@ class TurnLimits:
         expansions: `[S]` if given, sets are only enumerated: a set with more completions than
             this, or more children than `capacity`, comes back empty and not exact.
         draws: whether to draw the completions of sets with many more than `capacity`, although they
-            could be listed: this is cheaper where most of them match.
+            could be listed: as many as find enough entries.
         stop: replaces the `stop` of the setting.
     """
 
@@ -154,7 +155,13 @@ def advance(
         return _advance_parts(setting, role, sets, paths, parts, limits, rng)
     turn = OpenTurn(machine, role, sets.states, options, evidence.percepts)
     polling = Polling(limits.stop or setting.stop, setting.lanes_at_once)
-    children, stepped, cut = _complete(turn, sets, set_of, listed, capacity, rng, polling)
+    if limits.draws and len(sets) == 1 and len(few := _crowded(options, int(capacity[0]))):
+        weights, number = np.exp(sets.log_weights[few]), int(capacity[0])
+        children, num_tried, is_whole = sample_completions(turn, few, weights, number, rng, polling)
+        stepped, cut = num_tried.sum(keepdims=True), np.array([not is_whole])
+        exact = sets.exact
+    else:
+        children, stepped, cut = _complete(turn, sets, set_of, listed, capacity, rng, polling)
     views = _views(setting, role, sets, paths[set_of], children)
     successors = _gather(machine, sets, set_of, children, views, exact & ~cut, capacity)
     sizes = capacity if limits.expansions is None else np.where(successors.exact, capacity, 0)
@@ -198,6 +205,15 @@ def _listing(options: OpenMoves, set_of: IntArray, capacity: IntArray, *, draws:
     if is_crowded.any():
         listed &= ~is_crowded[set_of] | (options.counts <= LISTED_PER_ENTRY)
     return listed
+
+
+def _crowded(options: OpenMoves, capacity: int) -> IntArray:
+    """The entries of a set that have completions, if these could be listed but are far more than
+    the set may hold; else none."""
+    counts = options.counts
+    if counts.sum() <= SPARED * capacity or counts.max() > LIST_LIMIT:
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(counts)
 
 
 def _complete(

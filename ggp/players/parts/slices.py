@@ -150,8 +150,8 @@ ROOM_SHARE, RISKY_SHARE = 0.1, 0.5
 available time, and halves if it takes more than all of it. The second share is the least for games
 in which whole bags die in one turn."""
 
-RISKY = 20
-"""Most factor for the entries of a bag whose entries die."""
+RISKY, MAX_ROOM = 20, 1 << 15
+"""Most factor for the entries of a bag whose entries die; the second number bounds its memory."""
 
 MANY_DIED = 0.5
 """If a greater share of a bag died, the time may include a search for new entries."""
@@ -209,10 +209,11 @@ class BagGrowth:
         self._scarce = self._scarce + 1 if is_scarce and lacks else 0
         if is_exact:
             return
-        most = int(self._usual_most * RISKY**self._risk)
+        most = max(min(int(self._usual_most * RISKY**self._risk), MAX_ROOM), self._usual_most)
         usual = self._usual_share
         share = usual + self._risk * max(RISKY_SHARE - usual, 0.0)
-        if took_s > share * there_was_s and death_rate < MANY_DIED:  # else it includes a search
+        searched = death_rate >= MANY_DIED or 2 * size < capacity  # the time includes a search
+        if took_s > share * there_was_s and not searched:
             self.room = max(self.room // 2, min(capacity, most))
         elif took_s < share / 2 * there_was_s and 2 * len(old_bags.sets.states) >= self.room:
             self.room = min(2 * self.room, most)

@@ -245,10 +245,12 @@ class Tracker:
         """A bag of states alone for a path without particles, if one can be found."""
         if self.bag.exact[0]:
             return None  # proved: no state is possible
-        if deadline is not None:
-            self._solve(deadline.part(SOLVING_SHARE))
-            if not self.bag.depleted[0]:
-                return self.bag
+        if deadline is not None and self.bag.depleted[0]:
+            self._begin(deadline.part(SOLVING_SHARE), at_risk=True)
+            self.bag = self.belief.at(self.bag.paths, self.role, self._rng)
+        if deadline is not None and not self.bag.depleted[0]:
+            self._know(self.bag)
+            return self.bag
         self._begin(deadline)
         bag = self._ask_last()
         if bag.depleted[0]:

@@ -215,5 +215,5 @@ def test_solving_is_retried_only_with_twice_the_time(
     monkeypatch.setattr(belief, "enlarge", in_vain)
     monkeypatch.setattr(belief, "would_solve", lambda _: True)
     for left_s in (1.0, 1.0, 1.9, 4.0):
-        tracker.spare_bag(Deadline(2 * left_s, lambda: 0.0))  # half of it is for solving
+        tracker._solve(Deadline(left_s, lambda: 0.0))
     assert attempts == [True, True]

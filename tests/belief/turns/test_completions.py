@@ -12,6 +12,7 @@ from ggp.belief.turns.completions import (
     Polling,
     draw_completions,
     list_completions,
+    sample_completions,
     share_completions,
 )
 from ggp.belief.turns.open_moves import Learnt, open_moves
@@ -140,6 +141,65 @@ class TestDraws:
         )
         assert 0 < len(completions.lanes) < 15_000
         assert (num_drawn[: completions.lanes.max()] > 0).all()
+
+
+class TestSamples:
+    @pytest.mark.parametrize("number", [4, 40, 400])
+    @pytest.mark.parametrize(("texts", "matches"), [(("special",), 29), (("rare", "special"), 1)])
+    def test_number_of_matches_is_estimated_without_bias(
+        self, machine: Machine, number: int, texts: tuple[str, ...], matches: int
+    ) -> None:
+        turn = opened(machine, np.full(21, percepts(machine, *texts)))
+        lanes, weights = np.arange(1, 21), np.arange(20.0) + 1
+        every, rng, found = [], np.random.default_rng(0), []
+        for _ in range(300):
+            completions, num_tried, _ = sample_completions(
+                turn, lanes, weights, number, rng, Polling()
+            )
+            assert (num_tried > 0).all()
+            every.append(estimates(completions, 21))
+            found.append(len(completions.lanes))
+            pairs = np.column_stack([completions.lanes, completions.joint_moves])
+            assert len(np.unique(pairs, axis=0)) == len(pairs)
+        error = np.std(every, axis=0) / np.sqrt(len(every))
+        expected = matches * (np.arange(21) > 0)
+        assert (np.abs(np.mean(every, axis=0) - expected) <= 4 * error + 1e-9).all()
+        assert np.mean(found) >= min(number, 20 * matches) * 0.9
+
+    def test_every_completion_is_drawn_as_often_as_any(self, machine: Machine) -> None:
+        turn = opened(machine, np.full(2_000, percepts(machine, "special")))
+        completions, _, is_whole = sample_completions(
+            turn, np.arange(2_000), np.ones(2_000), 4_000, np.random.default_rng(1), Polling()
+        )
+        assert not is_whole
+        _, counts = np.unique(completions.joint_moves, axis=0, return_counts=True)
+        assert len(counts) == 29
+        assert np.abs(counts - counts.mean()).max() < 5 * np.sqrt(counts.mean())
+
+    def test_what_is_rare_is_found_by_trying_all(self, machine: Machine) -> None:
+        turn = opened(machine, np.full(300, percepts(machine, "rare", "special")))
+        completions, num_tried, is_whole = sample_completions(
+            turn, np.arange(300), np.ones(300), 10_000, np.random.default_rng(2), Polling()
+        )
+        assert is_whole
+        assert sorted(completions.lanes.tolist()) == list(range(300))
+        assert (num_tried >= 2 * NUMBERS).all()
+
+    def test_a_stop_leaves_out_random_lanes(self, machine: Machine) -> None:
+        turn = opened(machine, np.full(3_000, UNKNOWN))
+        completions, _, is_whole = sample_completions(
+            turn,
+            np.arange(3_000),
+            np.ones(3_000),
+            300_000,
+            np.random.default_rng(3),
+            Polling(lambda: True),
+        )
+        assert not is_whole
+        reached = np.unique(completions.lanes)
+        assert 0 < len(reached) < 3_000
+        assert reached.max() > 2_900
+        assert completions.stands_for.sum() == pytest.approx(3_000 * 2 * NUMBERS, rel=0.01)
 
 
 def test_lanes_share_draws_without_bias() -> None:
