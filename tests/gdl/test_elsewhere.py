@@ -26,7 +26,7 @@ from ggp.gdl.normalize import normalize, validate
 from ggp.gdl.source import Rulesheet
 from ggp.machine import build_machine
 from ggp.study.hints import hinted, unhinted
-from tests.support.games import REPOSITORY
+from tests.support.games import REPOSITORY, build_here
 
 PAGE = REPOSITORY / "docs" / "reference" / "other-engines.md"
 SEEN = {path.stem: path for path in sorted((REPOSITORY / "tests" / "engines").glob("*.toml"))}
@@ -42,7 +42,7 @@ def answer(rules: str, backend: str) -> str:
         program = normalize(parse(rules))
     except GDLValidationError:
         return "not read: GDLValidationError"
-    machine = build_machine(program, backend)
+    machine = build_here(program, backend)
     state, parts = machine.initial(1), []
     for turn in range(3):
         if machine.terminal(state)[0]:
