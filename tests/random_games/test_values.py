@@ -193,7 +193,7 @@ def test_hyperplay_chooses_a_best_move(seeds: range) -> None:
     scores = list[float]()
     for seed in seeds:
         at = odd_case(seed)
-        decision = decided(at, "hyperplay:particles=1,playouts=500,risk=play", seed)
+        decision = decided(at, "hyperplay:particles=1,playouts=2000,risk=play", seed)
         expected = hyperplay_values(at.game, at.role, states_of(at))
         assert_best(decision, expected)
         scores += scores_of(values_and_errors(decision), expected, played_alike(at, expected))
