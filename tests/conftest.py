@@ -19,11 +19,12 @@ from ggp.machine import Limits, build_machine
 from ggp.players import make_player, parse_spec
 from tests.prepared import CIRCUITS
 from tests.support.commands import end_started
-from tests.support.effort import is_rare
+from tests.support.effort import examples, is_rare
 from tests.support.packages import offer_everything
 
-# The machine may be busy, and kernels may have to be compiled.
-settings.register_profile("patient", deadline=None)
+# The machine may be busy, and kernels may have to be compiled. Properties that name no number of
+# examples have those of Hypothesis with `make verify`, and a quarter here.
+settings.register_profile("patient", deadline=None, max_examples=examples(100))
 settings.load_profile("patient")
 
 

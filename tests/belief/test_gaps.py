@@ -19,6 +19,9 @@ from tests.support.plain.enumeration import Fluents, Path
 KNOWN = 2
 """Turns before the gap."""
 
+LONG = 10
+"""Turns of a gap that is too long for a bag of 16: of 2^10 states one agrees in the end."""
+
 
 def locks(number: int) -> str:
     """`number` locks, one a turn: a lock opens if exactly one of two roles pushes, unseen.
@@ -99,10 +102,9 @@ def test_small_sets_are_enumerated_through_a_gap(gap: int) -> None:
 def test_large_sets_are_sampled_and_corrected_by_later_percepts(
     solves: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Of a bag of 16 a few turns leave nothing, and of 2^20 states one agrees in the end.
     monkeypatch.setattr(finder, "is_solvable", lambda machine: solves)
-    number = KNOWN + 20
-    machine, (path, is_open) = machine_of_rules(locks(number), "propnet"), path_of(number, 20)
+    number = KNOWN + LONG
+    machine, (path, is_open) = machine_of_rules(locks(number), "propnet"), path_of(number, LONG)
     for turn, bag in enumerate(followed(machine, path, exact=0)[number:], start=number):
         truth = chances(path, number, turn - number, is_open)
         states = machine.fluents(bag.states_of(0))
@@ -117,11 +119,11 @@ def test_what_died_is_solved_for_before_anything_is_drawn_anew(
 ) -> None:
     # Under a clock, drawing from the last exact set took all of it, turn after turn.
     monkeypatch.setattr(Forward, "sample_paths", lambda *_: pytest.fail("it draws"))
-    number = KNOWN + 20
-    machine, (path, _) = machine_of_rules(locks(number), "propnet"), path_of(number, 20)
+    number = KNOWN + LONG
+    machine, (path, _) = machine_of_rules(locks(number), "propnet"), path_of(number, LONG)
     tree, node = PathTree(machine), np.array([0])
     belief = HyperPlaySampler(machine, tree, capacity=16, exact=0, follows=True, solves=True)
-    for turn in path[:-10]:
+    for turn in path[: -LONG // 2]:
         node = tree.extend(node, move_array(machine, turn[0]), percept_array(machine, turn[1]))
     belief.timed = True
     assert not belief.at(node, 0, np.random.default_rng(0)).depleted[0]

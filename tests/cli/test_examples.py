@@ -43,7 +43,7 @@ SERVERS = {"ggp serve": (), "match-runner table": ("--no-browser", "--folder", "
 """Commands that run until they are interrupted, and options added to their examples here."""
 
 LONG = {
-    *("ggp advise", "ggp exploit", "ggp learn", "ggp policies"),
+    *("ggp advise", "ggp exploit", "ggp learn", "ggp policies", "ggp respond"),
     *("match-runner reproduce", "match-runner show", "match-runner tournament"),
 }
 

@@ -28,7 +28,7 @@ from ggp.gdl.normalize import normalize, validate
 from ggp.gdl.source import Rulesheet
 from ggp.machine import build_machine
 from ggp.study.hints import hinted, unhinted
-from tests.support.games import REPOSITORY
+from tests.support.games import REPOSITORY, build_here
 
 NAMES = re.compile(r"[^\s(),;]+")
 """Of an answer: engines write terms in different ways, and so sort them differently."""
@@ -46,7 +46,7 @@ def answer(rules: str, backend: str) -> str:
         program = normalize(parse(rules))
     except GDLValidationError:
         return "not read: GDLValidationError"
-    machine = build_machine(program, backend)
+    machine = build_here(program, backend)
     state, parts = machine.initial(1), []
     for turn in range(3):
         if machine.terminal(state)[0]:

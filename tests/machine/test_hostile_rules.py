@@ -111,7 +111,7 @@ def _others_live_on() -> Iterator[None]:
     yield
     for name in BACKENDS:
         machine = machine_of_game("tic_tac_toe", name)
-        walk_together(machine, _TIC_TAC_TOE, seed=0, max_steps=2)
+        walk_together(machine, _TIC_TAC_TOE, seed=0, max_steps=1)
         assert machine.playout(machine.initial(1), np.random.default_rng(0)).finished.all()
     assert time.process_time() - started < MAX_SECONDS
 

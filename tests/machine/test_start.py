@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from ggp.machine.compiling.kernel_files import PACKAGE_FOLDER
 from tests.support.games import REPOSITORY
 
 FACTS = """
@@ -84,8 +85,8 @@ MAX_MODULES = 50
 
 
 def second_output(program: str) -> str:
-    """The output of a program when it runs again: the first run may have to compile."""
-    for _ in range(2):
+    """The output of a program that need not compile: `make setup` has, or the first run does."""
+    for _ in range(1 if (PACKAGE_FOLDER / "complete").exists() else 2):
         run = subprocess.run(
             [sys.executable, "-c", program],
             cwd=REPOSITORY,

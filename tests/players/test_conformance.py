@@ -25,7 +25,7 @@ def player(name: str, machine: Machine) -> Player:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("puzzle", "learned")])
 def test_player_without_any_particle_falls_back_and_says_so(name: str) -> None:
-    thinker = player(name, machine_of_game("exploding_bomb"))
+    thinker = player(name, machine_of_game("exploding_bomb", "propnet"))
     thinker.observe("noop", ["red"])
     decision = thinker.choose()
     assert decision.fault is not None
@@ -37,7 +37,7 @@ def test_player_without_any_particle_falls_back_and_says_so(name: str) -> None:
 # `learned` is not made without the rules.
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "learned"])
 def test_player_stuck_in_every_particle_falls_back(name: str) -> None:
-    thinker = player(name, machine_of_rules(STUCK))
+    thinker = player(name, machine_of_rules(STUCK, "propnet"))
     thinker.observe("go", [])
     decision = thinker.choose()
     assert decision.fault is not None

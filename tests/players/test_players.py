@@ -160,7 +160,7 @@ def test_slow_machine_with_many_moves_is_not_stepped_in_all_of_them_at_once() ->
     ),
 )
 def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
-    machine = machine_of_game(game, backend_for_search(game))
+    machine = machine_of_game(game, "propnet" if "hyperplay2" in spec else backend_for_search(game))
     role = role_index(machine, next(r for r in machine.roles if r != "random"))
     decisions = [player(spec, machine, role, seed=3).choose(value_forced=True) for _ in range(2)]
     assert decisions[0].values == decisions[1].values

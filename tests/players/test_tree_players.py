@@ -51,13 +51,13 @@ def value_of(decision: Decision, move: str) -> float:
 
 def test_simulated_opponents_lack_our_knowledge() -> None:
     machine = machine_of_rules(SECRET, "propnet")
-    thinker = player("ismcts:trials=6000", machine)
+    thinker = player("ismcts:trials=2000", machine)
     thinker.observe("wait", ["(picked 1)"])
     decision = thinker.choose()
     assert decision.fault is None
     assert value_of(decision, "bet") == pytest.approx(50, abs=14)
     assert decision.move == "bet"
-    knowing = player("ismcts:trials=6000,outside=0,guided=0", machine)
+    knowing = player("ismcts:trials=2000,outside=0,guided=0", machine)
     knowing.observe("wait", ["(picked 1)"])
     assert value_of(knowing.choose(), "bet") < 15
 

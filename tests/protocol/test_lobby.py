@@ -31,6 +31,7 @@ from ggp.protocol.path import PathTurn
 from ggp.protocol.reading import parse_reply
 from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S, Ask, Receipt
 from tests.protocol.doubles import LocalWorker, Referee, receive
+from tests.support.effort import examples
 
 RULES = "(role white) (role black) (<= (legal ?p move) (role ?p)) (<= terminal (true over))"
 GDL2 = f"{RULES} (<= (sees ?p (saw ?q)) (does ?q move) (role ?p))"
@@ -327,7 +328,7 @@ _nonsense: st.SearchStrategy[Message] = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_well_formed_nonsense_is_always_answered(draws: st.DataObject) -> None:
     lobby = Lobby("ggp", matches=2)

@@ -36,6 +36,7 @@ from ggp.protocol.reading import parse_message, parse_reply
 from ggp.protocol.spelling import canonical, outline
 from tests.gdl.syntax.strategies import names
 from tests.protocol.doubles import on_one_line
+from tests.support.effort import examples
 from tests.support.games import GAMES
 
 SEEN_ON_THE_WIRE: dict[str, Message] = {
@@ -210,7 +211,7 @@ def upper(message: Message) -> Message:
     return message
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @pytest.mark.parametrize("style", WIRE_STYLES.values(), ids=list(WIRE_STYLES))
 @given(draws=st.data())
 def test_printed_message_is_read_back(style: WireStyle, draws: st.DataObject) -> None:

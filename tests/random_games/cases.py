@@ -15,7 +15,7 @@ from tests.random_games.generator import PlainGame, random_game
 from tests.random_games.reference import Path, Turn, posterior, random_path
 from tests.support.games import machine_of_rules
 
-FEW, MANY = 40, 400
+FEW, MANY = 16, 400
 """Games in the test command, and in `make verify`."""
 
 

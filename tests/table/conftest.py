@@ -20,7 +20,7 @@ def table(own_cache: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(table: LiveTable) -> Iterator[Browser]:
     with open_browser() as opened:
         yield opened

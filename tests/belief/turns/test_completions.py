@@ -88,7 +88,7 @@ class TestDraws:
     def test_number_of_matches_is_estimated_without_bias(
         self, machine: Machine, share: int, texts: tuple[str, ...], number: int, limit: int
     ) -> None:
-        lanes = 4_000
+        lanes = 1_000
         percept_ids = np.full(lanes, percepts(machine, *texts))
         completions, num_drawn = draw(
             machine, percept_ids, np.full(lanes, share), np.full(lanes, limit), 0
@@ -100,7 +100,7 @@ class TestDraws:
         assert (np.bincount(completions.lanes, minlength=lanes) <= share).all()
 
     def test_every_completion_is_drawn_as_often_as_any(self, machine: Machine) -> None:
-        lanes = 20_000
+        lanes = 8_000
         percept_ids = np.full(lanes, percepts(machine, "special"))
         completions, _ = draw(machine, percept_ids, np.full(lanes, 2), np.full(lanes, 1000), 1)
         _, counts = np.unique(completions.joint_moves, axis=0, return_counts=True)

@@ -12,7 +12,7 @@ from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import NEXT, Literal
 from ggp.machine import build_machine
 from ggp.study.rehearsal import RehearsalLimits, Trouble, rehearse
-from tests.support.games import SHARED
+from tests.support.games import SHARED, build_here
 
 LIGHTS = """
 (role a) (init (light kitchen on)) (init (light hall off)) (init (step 1)) (succ 1 2) (succ 2 3)
@@ -27,7 +27,7 @@ EVENT = "(<= (next (heard ?r)) (does a (turn ?r off)))"
 
 def lost(rules: str) -> list[Trouble]:
     program = normalize(parse(rules))
-    seen = rehearse(build_machine(program), 10, 0, frames=Frames(program))
+    seen = rehearse(build_here(program, "propnet"), 10, 0, frames=Frames(program))
     return [trouble for trouble in seen.troubles if trouble.kind == "no-frame"]
 
 

@@ -226,7 +226,7 @@ def test_damaged_rulesheet_gives_a_syntax_error_or_rules(
 
 
 @given(st.text(max_size=40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_garbage_as_a_term_gives_a_syntax_error_or_a_term(text: str) -> None:
     with suppress(GDLSyntaxError):
         term = parse_term(text)

@@ -145,7 +145,7 @@ def test_without_time_for_an_update_it_moves_at_random_and_in_time(
         assert decision.probabilities is not None
         assert set(decision.probabilities.values()) == {1 / 9}
     assert caplog.text.count("no time to learn yet") == 1
-    decision = hasty.choose(Deadline(1.0, Counted(1e-4)))
+    decision = hasty.choose(Deadline(1.0, Counted(1e-3)))
     assert decision.probabilities is not None
     assert len(set(decision.probabilities.values())) > 1
 

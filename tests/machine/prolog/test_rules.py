@@ -16,6 +16,7 @@ from ggp.machine.prolog.engine import engine
 from ggp.machine.prolog.prolog_machine import PrologMachine
 from tests.support.comparing.agreement import play_both
 from tests.support.comparing.walks import walk_together
+from tests.support.effort import examples
 from tests.support.plain.reference import Reference
 
 GRAPH = """
@@ -61,7 +62,7 @@ def _rules(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.verify
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     rules=_rules(),
     edges=st.sets(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=3, max_size=12),

@@ -16,6 +16,7 @@ from match_runner.pictures import Layout
 from tests.gdl.syntax.strategies import names
 from tests.match_runner.pictures.test_boards import layout
 from tests.match_runner.pictures.test_states import facts_in
+from tests.support.effort import examples
 
 LONG = "x" * 990
 ODD = ["<script>alert`1`</script>", "\u202egnp.exe", "a,1", "a:1", "a%2c1", "&amp", "'\"", LONG]
@@ -110,7 +111,7 @@ facts = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(facts, max_size=20, unique=True))
 def test_every_fact_of_any_state_is_in_the_picture(state: list[Term]) -> None:
     picture = PLAIN.picture(state).to_json()

@@ -44,10 +44,10 @@ def test_the_better_player_wins_duels(game: str) -> None:
     machine, rng = machine_of_game(game, "propnet"), np.random.default_rng(1)
     makers = maker("ismcts:sure=0"), maker("random")
     visited = machine.states_visited
-    score = duels(machine, makers, 6, rng, Deadline(60.0, Ticking(1e-3)))
+    score = duels(machine, makers, 6, rng, Deadline(15.0, Ticking(1e-3)))
     assert score.matches == 6
     assert score.points >= 5
-    assert duels(machine, makers[::-1], 6, rng, Deadline(60.0, Ticking(1e-3))).points <= 1
+    assert duels(machine, makers[::-1], 6, rng, Deadline(15.0, Ticking(1e-3))).points <= 1
     assert machine.states_visited == visited
 
 

@@ -222,6 +222,8 @@ def test_broken_connection_costs_nothing(server: LiveServer) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # RST
         connection.sendall(request(BODY)[:cut])
         connection.close()
+    # What comes later has its answer later: the server has seen all of these, and logged them here.
+    assert server.exchange(request(BODY)) == FREE
     eventually(lambda: server.call(lambda: num_connections(server)) == 0)
 
 

@@ -79,11 +79,11 @@ def test_values_are_those_of_the_slow_way(
     make: Callable[[Machine, int], Search], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
-    fast = make(machine, 6)
-    fast.round(6)
+    fast = make(machine, 3)
+    fast.round(3)
     step_by_step(monkeypatch)
-    slow = make(machine, 6)
-    slow.round(6)
+    slow = make(machine, 3)
+    slow.round(3)
     fast_values, slow_values = fast.estimates(), slow.estimates()
     assert len(set(slow_values.values.tolist())) > 3
     for name in ("values", "stderrs", "visits", "promptness"):

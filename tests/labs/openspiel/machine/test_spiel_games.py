@@ -14,6 +14,7 @@ from ggp.errors import BackendUnavailableError, ConfigError, MachineError
 from ggp.labs.openspiel.machine import games
 from ggp.machine import build_machine
 from ggp.machine.games import load_program, read_program
+from tests.support.commands import error_line
 from tests.support.games import REPOSITORY
 
 
@@ -146,7 +147,7 @@ def test_modules_of_others_are_imported_in_every_process(tmp_path: Path) -> None
         )
         return process.stdout + process.stderr
 
-    assert "unknown game of OpenSpiel 'my_pennies'" in called("ggp", "solve", name)
+    assert "unknown game of OpenSpiel 'my_pennies'" in error_line("solve", name)
     assert "50.000000" in called("ggp", "solve", name, *imports)
     arguments = ("play", name, "--player", "p0=random", "--jobs", "1", "--record", "kept", *imports)
     assert "p0" in called("match_runner", *arguments)

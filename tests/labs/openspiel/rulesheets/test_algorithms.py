@@ -15,7 +15,6 @@ from open_spiel.python.algorithms import (
     cfr,
     expected_game_score,
     exploitability,
-    generate_playthrough,
     ismcts,
     mcts,
 )
@@ -105,6 +104,8 @@ def test_information_set_search_plays_to_the_end(name: str) -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_playthrough_can_be_repeated(name: str) -> None:
+    from open_spiel.python.algorithms import generate_playthrough  # slow to import
+
     text = generate_playthrough.playthrough(f"gdl(rules={name})", None, seed=1)
     actions = [int(action) for action in re.findall(r"^action: (\d+)$", text, re.MULTILINE)]
     assert actions
