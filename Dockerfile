@@ -1,7 +1,6 @@
 # The two commands and SWI-Prolog. docs/start/installing.md shows how to build and run it.
 FROM python:3.13-slim-bookworm
 
-# numba compiles for the processor it runs on, so kernels are compiled when a container first runs.
 # Debian has one version of it for as long as this release of Debian lasts.
 # hadolint ignore=DL3008
 RUN apt-get update \
@@ -10,11 +9,13 @@ RUN apt-get update \
 
 WORKDIR /opt/ggp
 COPY pyproject.toml README.md LICENSE addresses.toml ./
-COPY scripts/package_addresses.py scripts/
+COPY scripts/compile_kernels.py scripts/package_addresses.py scripts/wheel_kernels.py scripts/
 COPY games games
 COPY ggp ggp
 COPY match_runner match_runner
-RUN pip install --no-cache-dir . \
+# With machine code of kernels for levels of x86-64, which takes minutes here and none at a first start.
+RUN HATCH_BUILD_HOOKS_ENABLE=1 pip install --no-cache-dir . \
+    && rm -rf build \
     && useradd --create-home ggp
 
 USER ggp

@@ -43,7 +43,8 @@ PIECES = (
     f"{KRIEG} pimc:worlds=2",
     "ggp learn kuhn_poker --lanes 32 --updates 2 --out k.policy.npz",
     "ggp solve kuhn_poker",
-    "ggp advise kuhn_poker",
+    "ggp solve tic_tac_toe",
+    "ggp solve spy_vs_spy",
     "environment kuhn_poker",
     "ggp respond kuhn_poker --player random --seconds 1",
     "machine kriegspiel_5x5 propnet",
@@ -62,7 +63,8 @@ def main(arguments: list[str]) -> None:
         work(Path(arguments[1]), tuple(arguments[2:]))
     folder = Path(arguments[0]) if arguments else kernel_files.PACKAGE_FOLDER
     levels = arguments[1:]
-    done, made = folder / "complete", ", ".join((kernel_files.made_by(kernel_files.HOST), *levels))
+    done = folder / "complete"
+    made = ", ".join((kernel_files.made_by(kernel_files.HOST), *levels, *PIECES))
     if done.is_file() and done.read_text(encoding="utf-8") == made:
         return
     kernel_files.prepare(folder, tuple(levels))

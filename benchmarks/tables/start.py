@@ -17,8 +17,8 @@ GAME = "krieg_tic_tac_toe"
 ROUNDS = 5
 
 _EVALUATE = (
-    *("-m", "ggp", "evaluate", GAME),
-    *("--role", "xplayer", "--player", "hyperplay:n=2"),
+    *("-m", "ggp", "evaluate", "kuhn_poker"),
+    *("--role", "player1", "--player", "hyperplay2:n=8"),
 )
 PLAYERS = ("--player", "xplayer=random", "--player", "oplayer=random")
 COMMANDS = {

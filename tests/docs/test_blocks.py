@@ -11,6 +11,8 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -18,6 +20,8 @@ import pytest
 from click.testing import CliRunner
 
 from ggp.cli import main as ggp
+from ggp.machine.compiling.kernel_files import is_in_package
+from ggp.run import processes
 from match_runner.cli import main as match_runner
 from tests.docs.all_pages import DOCS, name_of_page
 from tests.support.games import REPOSITORY
@@ -44,6 +48,10 @@ ELSEWHERE = {
     "my_search:": "tests/players/elsewhere/test_own_players.py",
 }
 """Commands with one of these in them, and where they are run."""
+
+SOLVED = (["ggp", "solve", "tic_tac_toe"], ["ggp", "solve", "spy_vs_spy"])
+"""A game in which everybody knows the state, and one without constant sum: other kernels solve
+them."""
 
 MOST = {"--matches": "6", "--most": "12", "--minutes": "0.05", "--updates": "10"}
 """Greatest counts and times that commands are run with: they do not decide whether one runs. Play
@@ -120,6 +128,27 @@ def test_commands_of_other_pages_run(
         if not waits(words) and not any(word in text for word in ELSEWHERE):
             files = sorted(Path().glob(words[-1])) if "*" in words[-1] else [words[-1]]
             run([*words[:-1], *map(str, files)])
+
+
+@pytest.mark.verify
+def test_commands_of_the_readme_compile_nothing(tmp_path: Path) -> None:
+    """`scripts/compile_kernels.py` runs what needs their kernels; no list names these."""
+    if not is_in_package():
+        pytest.skip("`make setup` could not compile kernels")
+    caches = {"NUMBA_CACHE_DIR": str(tmp_path / "numba"), "XDG_CACHE_HOME": str(tmp_path / "xdg")}
+    commands = [words for words in commands_of(REPOSITORY / "README.md") if not waits(words)]
+    assert len(commands) >= 6
+    for words in (["match_runner.demo"], *map(bounded, commands), *SOLVED):
+        module = words[0].replace("-", "_")
+        subprocess.run(
+            [sys.executable, "-m", module, *words[1:]],
+            env={**processes.environment(), **caches, "GGP_CACHE_DIR": ""},
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+        )
+        compiled = [index.name for index in tmp_path.rglob("*.nbi")]
+        assert not compiled, f"{shlex.join(words)}: {compiled}"
 
 
 def test_python_of_pages_runs_here_or_elsewhere() -> None:

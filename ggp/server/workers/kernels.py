@@ -170,7 +170,8 @@ def compile_all(player: str, backend: str) -> dict[str, list[str]]:
         match.build(setup)
         with suppress(BackendUnavailableError):  # as in workers, no kernel is spared
             jit.prepare()
-        _until_all_is_loaded(partial(_prepare, match))
+        if spec == player:  # `auto` prepares with the players that it hands over to
+            _until_all_is_loaded(partial(_prepare, match))
         for history in ((), (turn,)):
             _think_until_all_is_loaded(match, history)
         calls.tell((num_done, len(parts)))
