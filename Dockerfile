@@ -15,9 +15,9 @@ COPY games games
 COPY ggp ggp
 COPY match_runner match_runner
 RUN pip install --no-cache-dir . \
-    && useradd --create-home ggp
+    && useradd --uid 1000 --create-home ggp
 
-USER ggp
+USER 1000
 WORKDIR /home/ggp
 VOLUME /home/ggp
 EXPOSE 9147 8080
