@@ -90,6 +90,7 @@ PLAYED = (("kuhn_poker", 3), ("tic_tac_toe", 4))
 """Matches of random players, with their seeds, that the lobby has seen."""
 
 _VOLATILE = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?|\u2013")
+_CUT = re.compile(r"More than \d+ turns")
 _WHEN = re.compile(r"\d+/\d+/\d+, .*")
 
 
@@ -122,7 +123,8 @@ def save(page: Page, path: Path, *, whole: bool) -> None:
 def words(page: Page) -> list[str]:
     """The lines of text on a page, without times. On pages with values, which depend on how fast a
     player thinks, without what depends on it and with `#` for numbers."""
-    lines = [line.strip() for line in page.evaluate(TEXT).splitlines()]
+    text = _CUT.sub("More than # turns", page.evaluate(TEXT))  # there it ran out of time
+    lines = [line.strip() for line in text.splitlines()]
     kept = [line for line in lines if line and not _WHEN.fullmatch(line)]
     if page.locator("table.values").count():
         return sorted({_VOLATILE.sub("#", line) for line in kept})

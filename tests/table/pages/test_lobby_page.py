@@ -81,7 +81,11 @@ def test_games_are_cards_with_a_picture_and_what_matters(
             "Hidden: the … wire is armed",
             "1 player, chance",
         ]
-        assert facts_of(page, "kuhn_poker") == ["Hidden: cards", "2 players, chance", "3 to 4 turns"]
+        assert facts_of(page, "kuhn_poker") == [
+            "Hidden: cards",
+            "2 players, chance",
+            "3 to 4 turns",
+        ]
         poker = page.locator(".game", has=page.locator('[data-game="kuhn_poker"]'))
         assert poker.locator(".playing-card").count() == 2
         assert poker.locator(".face-down").count() == 1
