@@ -16,9 +16,9 @@ COPY match_runner match_runner
 # With machine code of kernels for levels of x86-64, which takes minutes here and none at a first start.
 RUN HATCH_BUILD_HOOKS_ENABLE=1 pip install --no-cache-dir . \
     && rm -rf build \
-    && useradd --create-home ggp
+    && useradd --uid 1000 --create-home ggp
 
-USER ggp
+USER 1000
 WORKDIR /home/ggp
 VOLUME /home/ggp
 EXPOSE 9147 8080

@@ -260,6 +260,8 @@ def show_report(report: Report, *, as_json: bool) -> None:
     for part in report.parts:
         if isinstance(part, str):
             click.echo(printable(part))
+        elif isinstance(part, Diagnostic):
+            show_diagnostics([part], err=False)
         else:
             print_rich(part)
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import rich.table
     from rich.console import RenderableType
 
+    from ggp.gdl.source import Diagnostic
+
 _CELL = "padding:0.1em 0.7em;text-align:"
 
 
@@ -151,12 +153,12 @@ class Report:
 
     Attributes:
         values: JSON values, for programs.
-        parts: tables, lines and other things that rich can print, for people, from top to bottom;
-            they are iterated over once.
+        parts: tables, lines, diagnostics and other things that rich can print, for people, from top
+            to bottom; they are iterated over once.
     """
 
     values: Any
-    parts: Iterable[RenderableType]
+    parts: Iterable[RenderableType | Diagnostic]
 
     def seeded(self, seed: int, backend: str) -> Report:
         """This report with the seed and the backend, which reproduce it together."""

@@ -16,7 +16,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -30,6 +30,9 @@ from ggp.library import Game, load
 from match_runner.pictures import Layout
 from match_runner.pictures.side_file import SUFFIX
 from tests.table.pages.browsers import open_browser, why_no_browser
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parents[1]
 STATIC = ROOT / "match_runner" / "table" / "static"
@@ -71,7 +74,7 @@ class Shot:
 @click.command()
 @click.argument("games", nargs=-1)
 @click.option("--out", type=FolderPath(), default=str(ROOT / "docs" / "figures"), show_default=True)
-@click.option("--each", type=click.IntRange(min=1), default=13, show_default=True)
+@click.option("--each", type=click.IntRange(min=1), default=14, show_default=True)
 @click.option("--width", type=click.IntRange(min=200), default=1100, show_default=True)
 @click.option("--scheme", type=click.Choice(["light", "dark", "both"]), default="both")
 @click.option("--seed", type=int, default=1, show_default=True)
@@ -81,8 +84,11 @@ def main(games: tuple[str, ...], out: Path, each: int, width: int, scheme: str, 
     shots = [shot(name, seed) for name in games or list_games()]
     schemes: list[Scheme] = ["light", "dark"]
     schemes = [one for one in schemes if scheme in (one, "both")]
-    for path in draw(shots, out, schemes, each, width):
-        click.echo(path)
+    if missing := why_no_browser():
+        raise ConfigError(missing)
+    with open_browser() as browser:
+        for path in draw(browser, shots, out, schemes, each, width):
+            click.echo(path)
 
 
 def shot(name: str, seed: int) -> Shot:
@@ -105,31 +111,29 @@ def state_in_the_middle(game: Game, seed: int) -> list[Term]:
 
 
 def draw(
-    shots: Sequence[Shot], out: Path, schemes: Sequence[Scheme], each: int, width: int
+    browser: Browser,
+    shots: Sequence[Shot],
+    out: Path,
+    schemes: Sequence[Scheme],
+    each: int,
+    width: int,
 ) -> Iterator[Path]:
     """Write sheets of so many games each; yields their files."""
-    if missing := why_no_browser():
-        raise ConfigError(missing)
     script = (STATIC / "board.js").read_text(encoding="utf-8")
-    with open_browser() as browser:
-        for scheme in schemes:
-            page = browser.new_page(viewport={"width": width, "height": 600}, color_scheme=scheme)
-            page.set_content(_PAGE)
-            page.add_style_tag(path=str(STATIC / "board.css"))
-            page.add_script_tag(
-                content=f"{script}\nwindow.drawPicture = drawPicture;", type="module"
-            )
-            for first in range(0, len(shots), each):
-                sheet = [
-                    {"title": s.title, "picture": s.picture} for s in shots[first : first + each]
-                ]
-                page.evaluate(_DRAW, [json.loads(json.dumps(sheet)), each == 1])
-                name = shots[first].title if each == 1 else str(first // each + 1)
-                file = out / f"gallery-{name}{'-dark' if scheme == 'dark' else ''}.png"
-                page.screenshot(path=str(file), full_page=True)
-                words = [line for line in page.inner_text("body").splitlines() if line.strip()]
-                file.with_suffix(".txt").write_text("\n".join(words) + "\n", encoding="utf-8")
-                yield file
+    for scheme in schemes:
+        page = browser.new_page(viewport={"width": width, "height": 600}, color_scheme=scheme)
+        page.set_content(_PAGE)
+        page.add_style_tag(path=str(STATIC / "board.css"))
+        page.add_script_tag(content=f"{script}\nwindow.drawPicture = drawPicture;", type="module")
+        for first in range(0, len(shots), each):
+            sheet = [{"title": s.title, "picture": s.picture} for s in shots[first : first + each]]
+            page.evaluate(_DRAW, [json.loads(json.dumps(sheet)), each == 1])
+            name = shots[first].title if each == 1 else str(first // each + 1)
+            file = out / f"gallery-{name}{'-dark' if scheme == 'dark' else ''}.png"
+            page.screenshot(path=str(file), full_page=True)
+            words = [line for line in page.inner_text("body").splitlines() if line.strip()]
+            file.with_suffix(".txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+            yield file
 
 
 if __name__ == "__main__":

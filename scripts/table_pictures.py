@@ -90,6 +90,7 @@ PLAYED = (("kuhn_poker", 3), ("tic_tac_toe", 4))
 """Matches of random players, with their seeds, that the lobby has seen."""
 
 _VOLATILE = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?|\u2013")
+_CUT = re.compile(r"More than \d+ turns")
 _WHEN = re.compile(r"\d+/\d+/\d+, .*")
 
 
@@ -120,12 +121,25 @@ def save(page: Page, path: Path, *, whole: bool) -> None:
 
 
 def words(page: Page) -> list[str]:
-    """The lines of text on a page, without times; on pages with values, `#` stands for numbers."""
-    lines = [line.strip() for line in page.inner_text("body").splitlines()]
+    """The lines of text on a page, without times. On pages with values, which depend on how fast a
+    player thinks, without what depends on it and with `#` for numbers."""
+    text = _CUT.sub("More than # turns", page.evaluate(TEXT))  # there it ran out of time
+    lines = [line.strip() for line in text.splitlines()]
     kept = [line for line in lines if line and not _WHEN.fullmatch(line)]
-    if page.locator("table.values").count():  # which depend on how fast a player thinks
+    if page.locator("table.values").count():
         return sorted({_VOLATILE.sub("#", line) for line in kept})
     return kept
+
+
+TEXT = """() => {
+  const values = document.querySelector("table.values");
+  const parts = values ? [...document.querySelectorAll("table.values tbody, ol")] : [];
+  parts.forEach((part) => { part.hidden = true; });
+  const text = document.body.innerText;
+  parts.forEach((part) => { part.hidden = false; });
+  return text;
+}"""
+"""The text of a page; with values, without their rows and without lists of moves."""
 
 
 def seats(browser: Browser, table: LiveTable) -> Iterator[tuple[str, Page]]:

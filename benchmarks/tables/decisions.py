@@ -15,6 +15,7 @@ from ggp.gdl.normalize import load
 from ggp.machine import Machine, build_machine
 from ggp.machine.compiling.jit import Kernel
 from ggp.players import Player, make_player, parse_spec
+from ggp.study.matches import LaneTurn
 
 CASES = (
     ("krieg_tic_tac_toe", "hyperplay2:n=4"),
@@ -92,11 +93,10 @@ def player_at_first_decision(machine: Machine, spec: str, seed: int) -> Player:
     }
     state = machine.initial()
     while True:
-        legal = [machine.legal(state, role).values for role in range(len(machine.roles))]
-        for role in roles:
-            if len(legal[role]) > 1:
-                return players[role]
-        moves = np.array([[rng.choice(options) for options in legal]])
+        turn = LaneTurn(machine, state)
+        if turn.decides.any():
+            return players[int(turn.decides[0].argmax())]
+        moves = turn.random(rng)
         state, percepts = machine.step(state, moves)
         for role in roles:
             seen = machine.percept_texts(int(percepts[0, role]))

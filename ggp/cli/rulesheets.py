@@ -6,7 +6,7 @@ They read a rulesheet and print its problems, its facts, or the same game in ano
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,12 +38,15 @@ from ggp.console import (
 )
 from ggp.errors import ConfigError, GDLError, GGPError, MachineError
 from ggp.gdl import print_sheet, read_rulesheet
+from ggp.gdl.analysis.dependencies import may_unify
 from ggp.gdl.analysis.frames import Frames
-from ggp.gdl.analysis.growth import with_growth
+from ggp.gdl.analysis.growth import growing_term, with_growth
 from ggp.gdl.elsewhere import ENGINES, GAMECONTROLLER, GGP_BASE, ROWS
 from ggp.gdl.normalize import normalize
 from ggp.gdl.normalize import validate as diagnosed
+from ggp.gdl.program import Program
 from ggp.gdl.source import Diagnostic, Rulesheet, Severity, diagnose, errors, gravest, printable
+from ggp.gdl.syntax.parser import parse_term
 from ggp.library.solved import explaining_growth
 from ggp.machine import Limits, Machine
 from ggp.machine.base import is_open
@@ -85,26 +88,29 @@ _MAX_TURNS = 12
 _MAX_MOVES = 8
 
 
-def rehearsed(options: GameOptions, matches: int, limits: RehearsalLimits) -> Rehearsal:
-    """Play random matches of a game, with a progress bar; returns their results."""
-    program, machine, _ = options.open(hints=False, stuck=True)
+def rehearsed(
+    options: GameOptions, matches: int, limits: RehearsalLimits
+) -> tuple[Rehearsal, Program]:
+    """Play random matches of a game, with a progress bar; returns their results, and its rules."""
+    definition, machine, _ = options.open(hints=False, stuck=True)
+    program = definition.as_program()
     with bar_of(matches_in(machine, matches), f"playing {options.game}") as advance:
         rehearsal = rehearse(
             machine,
             matches,
             options.seed,
-            frames=Frames(program.as_program()) if has_rulesheet(options.game) else None,
+            frames=Frames(program) if has_rulesheet(options.game) else None,
             count_matches=advance,
             count_turns=lambda turns: advance(0, now=f"turn {turns + 1}"),
             limits=limits,
         )
     troubles = (
-        replace(trouble, message=with_growth(trouble.message, program.as_program()))
+        replace(trouble, message=with_growth(trouble.message, program))
         if trouble.kind == "endless"
         else trouble
         for trouble in rehearsal.troubles
     )
-    return replace(rehearsal, troubles=tuple(troubles))
+    return replace(rehearsal, troubles=tuple(troubles)), program
 
 
 def is_wrong(rehearsal: Rehearsal, *, strict: bool) -> bool:
@@ -112,11 +118,31 @@ def is_wrong(rehearsal: Rehearsal, *, strict: bool) -> bool:
     return any(strict or trouble.kind in ERRORS for trouble in rehearsal.troubles)
 
 
-def rehearsal_parts(game: str, rehearsal: Rehearsal, *, strict: bool) -> Iterator[Table | str]:
-    """Yield the troubles and figures of random matches; if strict, all troubles are errors."""
-    yield ""
+def diagnosed_play(rehearsal: Rehearsal, program: Program, *, strict: bool) -> Iterator[Diagnostic]:
+    """Yield each trouble of random matches with its place in the rules; if strict, as an error."""
     for trouble in rehearsal.troubles:
-        yield from _trouble_lines(trouble, strict=strict)
+        severity: Severity = "error" if strict or trouble.kind in ERRORS else "warning"
+        prefix = "" if trouble.role is None else f"{trouble.role}: "
+        times = ""
+        if trouble.kind not in ("unknowable", "no-frame"):  # not searched for in all matches
+            times = " (1 match)" if trouble.matches == 1 else f" ({trouble.matches:,} matches)"
+        growth = growing_term(program.rules) if trouble.kind == "endless" else None
+        heads = [growth.rule.head] if growth else map(parse_term, trouble.heads)
+        places = (
+            rule.start for head in heads for rule in program.rules if may_unify(head, rule.head)
+        )
+        message = f"{prefix}{trouble.message}{times}"
+        yield diagnose(program.source, severity, trouble.kind, message, next(places, -1))
+
+
+def rehearsal_parts(
+    game: str, rehearsal: Rehearsal, diagnostics: Iterable[Diagnostic]
+) -> Iterator[Table | Diagnostic | str]:
+    """Yield the troubles, each with its diagnostic, and the figures of random matches."""
+    yield ""
+    for trouble, diagnostic in zip(rehearsal.troubles, diagnostics, strict=True):
+        yield diagnostic
+        yield from _trouble_lines(trouble)
         yield ""
     plural = "match" if rehearsal.matches == 1 else "matches"
     line = f"{game}: {rehearsal.matches:,} random {plural}, {rehearsal.ended:,} ended"
@@ -135,14 +161,8 @@ def rehearsal_parts(game: str, rehearsal: Rehearsal, *, strict: bool) -> Iterato
     yield f"seed {rehearsal.seed}, on {rehearsal.backend}"
 
 
-def _trouble_lines(trouble: Trouble, *, strict: bool) -> Iterator[str]:
-    """A trouble as lines of text."""
-    severity = "error" if strict or trouble.kind in ERRORS else "warning"
-    prefix = "" if trouble.role is None else f"{trouble.role}: "
-    times = ""
-    if trouble.kind not in ("unknowable", "no-frame"):  # not searched for in all matches
-        times = " (1 match)" if trouble.matches == 1 else f" ({trouble.matches:,} matches)"
-    yield f"{severity}: {prefix}{trouble.message}{times} [{trouble.kind}]"
+def _trouble_lines(trouble: Trouble) -> Iterator[str]:
+    """The matches that show a trouble, as lines of text."""
     if trouble.kind != "unknowable":
         yield from _history_lines(trouble.histories[0])
         return
@@ -253,7 +273,7 @@ def validate(
         if matches is not None and sheet["ok"]:
             limits = RehearsalLimits(max_turns, max_seconds)
             try:
-                rehearsal = rehearsed(replace(options, game=file), matches, limits)
+                rehearsal, program = rehearsed(replace(options, game=file), matches, limits)
             except GGPError as error:  # rules that loop or explode
                 show_failure(error)
                 code, sheet["ok"] = code or EXIT_FAILED, False
@@ -261,10 +281,12 @@ def validate(
             else:
                 if is_wrong(rehearsal, strict=strict):
                     code, sheet["ok"] = code or EXIT_FAILED, False
+                found = list(diagnosed_play(rehearsal, program, strict=strict))
                 sheet["play"] = rehearsal.to_json()
+                for trouble, place in zip(sheet["play"]["troubles"], found, strict=True):
+                    trouble |= {"line": place.line, "column": place.column}
                 if not options.as_json:
-                    parts = rehearsal_parts(file, rehearsal, strict=strict)
-                    options.show(Report(sheet["play"], parts))
+                    options.show(Report(sheet["play"], rehearsal_parts(file, rehearsal, found)))
         sheets.append(sheet)
     if options.as_json:
         print_json(sheets)

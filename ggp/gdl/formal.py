@@ -163,23 +163,27 @@ def check_playable(
     Args:
         read: the rules before normalisation, which drops rules that can never apply.
     """
-    written = {signature(rule.head) for rule in read}
+    places = {rule.head: rule.start for rule in reversed(read)}
+    written = {signature(rule.head): rule.start for rule in reversed(read)}
     defined = {signature(rule.head) for rule in rules}
     if LEGAL not in written:
         report.error("no-legal", "there is no rule for `legal`: nobody could move", -1)
     elif LEGAL not in defined:
-        report.error("no-legal", "no rule for `legal` can ever apply: nobody could move", -1)
+        message = "no rule for `legal` can ever apply: nobody could move"
+        report.error("no-legal", message, written[LEGAL])
     if TERMINAL not in written:
         message = "there is no rule for `terminal`: the game could not end"
         report.flaw("no-terminal", message, "it does not", -1)
     elif TERMINAL not in defined:
-        report.warn("no-terminal", "no rule for `terminal` can ever apply: no game ends", -1)
+        message = "no rule for `terminal` can ever apply: no game ends"
+        report.warn("no-terminal", message, written[TERMINAL])
     scored = {
         rule.head.args[0] for rule in rules if isinstance(rule.head, Compound) if _is_goal(rule)
     }
     for role in roles:
         if role != "random" and not any(isinstance(s, Variable) or str(s) == role for s in scored):
-            report.warn("no-goal", f"role {role} has no goal: it counts as 0", -1)
+            place = places[Compound("role", (Symbol(role),))]
+            report.warn("no-goal", f"role {role} has no goal: it counts as 0", place)
 
 
 def _is_goal(rule: NormalRule) -> bool:

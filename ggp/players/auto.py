@@ -145,9 +145,10 @@ class Auto:
         context, most_states = self._context, PREPARED_TIMES * self._options.solve
         until = deadline.part(PREPARED_SHARE)
         with suppress(OutOfTime):
-            looked = look_into(context.machine, context.role, most_states, context.program, until)
-            if looked.part is not None:
-                selection = Chosen(SOLUTION, "it was solved on the start clock", looked.part)
+            looked = look_into(context.machine, most_states, context.program, until)
+            if looked.part_of is not None:
+                part = looked.part_of(context.role)
+                selection = Chosen(SOLUTION, "it was solved on the start clock", part)
                 self.player = _player_of(selection, self._options, context)
 
     def _choose(self, deadline: Deadline | None) -> Chosen:

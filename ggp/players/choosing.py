@@ -21,9 +21,9 @@ that a game is too large.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple, cast
+from collections.abc import Callable, Hashable, Sequence
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -45,6 +45,8 @@ from ggp.study.matches import LaneTurn
 if TYPE_CHECKING:
     from ggp.solve.solver import RolePart
 
+PartOf: TypeAlias = "Callable[[int], RolePart]"
+"""Makes the part of a role, by its index, in a solution."""
 
 SOLUTION = "solution"
 """Name of the choice if a game is solved."""
@@ -99,42 +101,47 @@ def choose_player(
         deadline: the end of the examination; the choice is then one that needs none.
     """
     choices = _choices(cast("Hashable", machine))
-    if (role, most_states) not in choices:
+    if most_states not in choices:
         try:
-            choices[role, most_states] = _select(machine, role, most_states, program, deadline)
+            choices[most_states] = _select(machine, most_states, program, deadline)
         except OutOfTime:
             is_public = len(player_roles(machine)) > 1 and is_open(machine)
             why = "the game is not examined yet: trees need the least"
             return Chosen("mcts" if is_public else "ismcts", why, is_final=False)
-    return choices[role, most_states]
+    chosen, part_of = choices[most_states]
+    return chosen if part_of is None else chosen._replace(part=part_of(role))
 
 
 @lru_cache(maxsize=8)
-def _choices(machine: Hashable) -> dict[tuple[int, int], Chosen]:
-    """Cached choices: each match of a series has a new player on the same machine."""
+def _choices(machine: Hashable) -> dict[int, tuple[Chosen, PartOf | None]]:
+    """Cached choices: each match of a series has a new player on the same machine, and a game is
+    solved once for all roles."""
     return {}
 
 
 def _select(
     machine: Machine,
-    role: int,
     most_states: int,
     program: GameDefinition | None,
     deadline: Deadline | None,
-) -> Chosen:
+) -> tuple[Chosen, PartOf | None]:
     if is_puzzle(machine):
-        return Chosen("puzzle", "one role plays, without chance: a line of moves is looked for")
-    looked = look_into(machine, role, most_states, program, deadline)
-    machine = timed_machine(machine, deadline)
-    if looked.part is not None:
-        return Chosen(SOLUTION, "the game is small enough to be solved", looked.part)
+        why = "one role plays, without chance: a line of moves is looked for"
+        return Chosen("puzzle", why), None
+    looked = look_into(machine, most_states, program, deadline)
+    if looked.part_of is not None:
+        return Chosen(SOLUTION, "the game is small enough to be solved"), looked.part_of
+    return _unsolved(timed_machine(machine, deadline), is_small=looked.is_small), None
+
+
+def _unsolved(machine: Machine, *, is_small: bool) -> Chosen:
     if len(player_roles(machine)) > 1 and is_open(machine):
         merging = _merging(cast("Hashable", machine))
         if merging is not None and merging >= MERGES:
             why = f"everybody knows everything, and {merging:.1f} pairs of moves lead to each state"
             return Chosen("pimc", f"{why}: merged layers look further than trees")
         return Chosen("mcts", "everybody knows everything, and it is not solved: trees look ahead")
-    if looked.is_small:
+    if is_small:
         return Chosen("hyperplay2", "the game is small: there is time for many simulations")
     if len(player_roles(machine)) == 1 and not is_open(machine):
         # Random playouts of trees show no use of a question that needs others to follow: see
@@ -325,18 +332,17 @@ class Looked(NamedTuple):
     Attributes:
         is_small: whether it has no more states than the limit; False if everybody knows the
             state, because then it makes no difference.
-        part: the role's part of the solution, if the game can be solved with certainty: with one
-            player, or two whose goals have a constant sum. In other games the value of a strategy
-            depends on the others.
+        part_of: makes a role's part of the solution, if the game can be solved with certainty: with
+            one player, or two whose goals have a constant sum. In other games the value of a
+            strategy depends on the others.
     """
 
     is_small: bool
-    part: RolePart | None
+    part_of: PartOf | None
 
 
 def look_into(
     machine: Machine,
-    role: int,
     most_states: int,
     program: GameDefinition | None = None,
     deadline: Deadline | None = None,
@@ -345,7 +351,6 @@ def look_into(
 
     Args:
         machine: of the game.
-        role: the role whose part to return.
         most_states: on a propositional network; 0 skips the game.
         program: the rules, if known; that the game is too large is then cached.
         deadline: the end of the search for states; what follows may take `CLOCKED_SECONDS` longer.
@@ -363,7 +368,7 @@ def look_into(
     is_by_position = len(player_roles(machine)) > 1 and is_open(machine)
     look = _by_position if is_by_position else _by_tree
     try:
-        return look(timed_machine(machine, deadline), role, most_states, deadline)
+        return look(timed_machine(machine, deadline), most_states, deadline)
     except SolvingError:
         check(deadline)
         if digest is not None:
@@ -373,9 +378,7 @@ def look_into(
     return Looked(False, None)
 
 
-def _by_position(
-    machine: Machine, role: int, most_states: int, deadline: Deadline | None
-) -> Looked:
+def _by_position(machine: Machine, most_states: int, deadline: Deadline | None) -> Looked:
     from ggp.solve.positions import (
         MAX_JOINT_MOVES,
         PositionBounds,
@@ -395,10 +398,10 @@ def _by_position(
     solution = solve_positions(machine, bounds)
     if not solution.is_at_once or solution.nash_conv > ACCURACY * solution.goal_spread:
         return Looked(False, None)
-    return Looked(False, PositionPart(solution, role))
+    return Looked(False, cache(partial(PositionPart, solution)))
 
 
-def _by_tree(machine: Machine, role: int, most_states: int, deadline: Deadline | None) -> Looked:
+def _by_tree(machine: Machine, most_states: int, deadline: Deadline | None) -> Looked:
     from ggp.solve.solver import Part, solve_tree
     from ggp.solve.tree_builder import (  # with scipy, which takes long to import
         TreeBounds,
@@ -416,7 +419,7 @@ def _by_tree(machine: Machine, role: int, most_states: int, deadline: Deadline |
     if solution.profile.nash_conv > ACCURACY * tree.goal_spread:
         check(deadline)
         return Looked(True, None)
-    return Looked(True, Part(solution, role))
+    return Looked(True, cache(partial(Part, solution)))
 
 
 # ------------------------------------------------------------------------

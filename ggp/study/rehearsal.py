@@ -118,6 +118,7 @@ class _Fault:
     """A kind of trouble of a role: its first occurrence, and the number of matches."""
 
     message: str
+    heads: tuple[str, ...]
     histories: tuple[MatchBeginning, ...]
     knows: tuple[str, ...] = ()
     matches: int = 0
@@ -174,7 +175,7 @@ class _Rehearsal:
             if self._is_late():
                 if counts and self._figures.matches == len(going):
                     message = f"time is up, and the match is not over after {len(turns)} turns"
-                    self._note("endless", None, len(going), message, matches[going[0]], turns)
+                    self._note("endless", None, message, ("terminal",), matches[going], turns)
                 elif counts:
                     self._figures.matches -= len(going)
                 return
@@ -197,7 +198,7 @@ class _Rehearsal:
             paths = np.stack([tree.extend(*column) for column in columns], axis=1)
         if counts and len(going):
             message = f"the match is not over after {self._max_turns} turns"
-            self._note("endless", None, len(going), message, matches[going[0]], turns)
+            self._note("endless", None, message, ("terminal",), matches[going], turns)
 
     def result(self, seconds: float, seed: int) -> Rehearsal:
         """All findings."""
@@ -206,7 +207,7 @@ class _Rehearsal:
         order = list(_ORDER)
         troubles = [
             Trouble(kind, None if role is None else machine.roles[role], fault.matches,
-                    fault.message, fault.knows, fault.histories)
+                    fault.message, fault.heads, fault.knows, fault.histories)
             for (kind, role), fault in sorted(
                 self._faults.items(), key=lambda f: (order.index(f[0][0]), f[0][1] or 0)
             )
@@ -250,7 +251,9 @@ class _Rehearsal:
             lanes = np.flatnonzero(stuck[:, role])
             fluents = " ".join(self._machine.fluents(states.take(lanes[:1]))[0])
             message = f"no legal move at turn {len(turns) + 1}, in the state {fluents}"
-            self._note("stuck", role, len(lanes), message, matches[lanes[0]], turns)
+            name = self._machine.roles[role]
+            heads = (f"(legal {name} ?move)", f"(role {name})")
+            self._note("stuck", role, message, heads, matches[lanes], turns)
 
     def _vanished(self, old: States, new: States, matches: IntArray, turns: list[_Turn]) -> None:
         """Check the first match for fluents that no rule keeps; one match is enough."""
@@ -259,7 +262,8 @@ class _Rehearsal:
         texts = [self._machine.fluents(states.take(np.arange(1)))[0] for states in (old, new)]
         fluent = self._frames.vanished(*texts)
         if fluent is not None:
-            self._note("no-frame", None, 1, vanished_message(fluent), matches[0], turns)
+            heads = (f"(next {fluent})", f"(init {fluent})")
+            self._note("no-frame", None, vanished_message(fluent), heads, matches[:1], turns)
 
     def _ended(self, states: States, matches: IntArray, turns: list[_Turn]) -> None:
         if not len(matches):
@@ -272,8 +276,10 @@ class _Rehearsal:
         for match, texts in zip(matches.tolist(), machine.goal_texts(states), strict=True):
             values = [0.0] * len(machine.roles)
             for role in self._players:
+                name, value = machine.roles[role], next(iter(texts[role]), "?value")
+                heads = (f"(goal {name} {value})", f"(role {name})")
                 for kind, message in _goal_troubles(texts[role]):
-                    self._note(kind, role, 1, message, match, turns)
+                    self._note(kind, role, message, heads, (match,), turns)
                 values[role] = _number(texts[role])
             self._figures.goals.append(values)
 
@@ -299,11 +305,14 @@ class _Rehearsal:
         doubted |= new
         first, second = order[differ[0]], order[differ[0] + 1]
         pair = [(int(matches[lane]), moves.moves[int(lane)]) for lane in (first, second)]
+        histories = tuple(self._history(match, turns, legal) for match, legal in pair)
+        move = min(set(histories[0].legal) ^ set(histories[1].legal))
         fault = self._faults.setdefault(
             ("unknowable", role),
             _Fault(
                 f"what it did and saw before turn {len(turns) + 1} does not tell its legal moves",
-                tuple(self._history(match, turns, legal) for match, legal in pair),
+                (f"(legal {self._machine.roles[role]} {move})",),
+                histories,
                 tuple(tree.texts(int(paths[first]))),
             ),
         )
@@ -313,16 +322,16 @@ class _Rehearsal:
         self,
         kind: Kind,
         role: int | None,
-        times: int,
         message: str,
-        match: int,
+        heads: tuple[str, ...],
+        matches: IntArray | Sequence[int],
         turns: list[_Turn],
     ) -> None:
         fault = self._faults.get((kind, role))
         if fault is None:
-            fault = _Fault(message, (self._history(int(match), turns),))
+            fault = _Fault(message, heads, (self._history(int(matches[0]), turns),))
             self._faults[kind, role] = fault
-        fault.matches += times
+        fault.matches += len(matches)
 
     def _history(
         self, match: int, turns: list[_Turn], legal: IntArray | None = None
@@ -409,6 +418,7 @@ class Trouble:
         role: the role that has it; None for all.
         matches: number of matches in which it occurred.
         message: one sentence.
+        heads: heads of rules, as KIF: the first that some rule has tells where the fault is.
         knows: for `unknowable`, the role's moves and percepts, one "move / percepts" for each turn.
         histories: two for `unknowable`, one for others.
     """
@@ -417,6 +427,7 @@ class Trouble:
     role: str | None
     matches: int
     message: str
+    heads: tuple[str, ...]
     knows: tuple[str, ...]
     histories: tuple[MatchBeginning, ...]
 

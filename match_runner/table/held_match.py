@@ -79,10 +79,12 @@ class EventLog:
         self._wake()
 
     def show(self, audience: str, place: str, kind: str, data: Any) -> None:
-        """Publish news, replacing earlier news in the same place."""
-        self._num_news += 1
-        self._news[audience, place] = self._num_news, Entry(audience, kind, json.dumps(data))
-        self._wake()
+        """Publish news, replacing earlier news in the same place; nothing if they say the same."""
+        entry = Entry(audience, kind, json.dumps(data))
+        if self._news.get((audience, place), (0, None))[1] != entry:
+            self._num_news += 1
+            self._news[audience, place] = self._num_news, entry
+            self._wake()
 
     def clear(self, place: str) -> None:
         """Remove the news in a place, for all audiences."""

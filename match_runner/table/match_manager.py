@@ -347,17 +347,18 @@ class MatchManager:
             self._people.pop(setup.id, None)
             if match.people:
                 await asyncio.to_thread(pool.close)
-        self._finish(match, record)
+        if match.setup.taken_back and len(record.turns) > match.turns and not match.is_over:
+            self._begin(match)  # it ended there before it heard that a move was taken back
+        else:
+            self._finish(match, record)
 
     def _receive(self, match: HeldMatch, message: Message) -> None:
         if match.is_over:
             return
-        was = match.summary()
         turn = match.receive(message)
         if turn is not None:
             self.folder.add_turn(match.setup.id, turn)
-        if match.summary() != was:
-            self._announce(match)
+        self._announce(match)
 
     def _finish(self, match: HeldMatch, record: MatchRecord) -> None:
         if match.is_over:

@@ -1,8 +1,9 @@
 """What the lobby shows of a game: its first choice, what is hidden, how many turns a match takes.
 
 The rules come in; JSON for a card of the lobby goes out. Some random matches are played on the
-plain Prolog machine, which needs no preparation. In the first of them, the knowledge of each role
-shows which facts are hidden; the picture shows what the first role to choose knows by then.
+plain Prolog machine, which needs no preparation. The knowledge of each role shows which facts are
+hidden; it follows matches until something is. The picture shows what the first role to choose
+knows by then.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ggp.machine.definition import GameDefinition
 from ggp.machine.games import read_program
 from ggp.run.clocks import cpu_seconds
 from ggp.search.anytime import Deadline
+from ggp.study.matches import LaneTurn
 from match_runner.match.knowledge import Knowledge
 from match_runner.pictures.kinds import Json
 from match_runner.pictures.layout import Artist
@@ -82,23 +84,24 @@ class _RandomMatches:
     Attributes:
         picture: of the first state in which a role has a choice, as that role knows it.
         moves: the first moves of that role, in words.
-        hidden: what roles did not know in the first match.
+        hidden: what roles did not know.
     """
 
     def __init__(self, program: GameDefinition, artist: Artist, *, follows: bool) -> None:
-        backend = "prolog" if program.as_program().rules else "auto"
-        self._machine = build_machine(program, backend)
+        self._program, self._follows = program, follows
+        self._machine = self._new_machine()
         self._artist, self._rng = artist, np.random.default_rng(0)
         self._deadline = Deadline(MAX_S, _stopwatch())
-        self._minds = {
-            role: Knowledge(build_machine(program, backend), role, 0)
-            for role, role_name in enumerate(program.roles)
-            if follows and role_name != RANDOM
-        }
+        self._minds: dict[int, Knowledge] = {}
         self.picture: Json = {}
         self.moves: list[str] = []
         self.hidden: dict[str, None] = {}
-        self._has_unsure, self._knows_all = False, True
+        self._has_unsure, self._knows_all, self._followed = False, True, 0
+
+    def _new_machine(self) -> Machine:
+        return build_machine(
+            self._program, "prolog" if self._program.as_program().rules else "auto"
+        )
 
     def play(self) -> tuple[list[int], bool]:
         """Play until there are enough matches or turns.
@@ -121,41 +124,36 @@ class _RandomMatches:
         """What is hidden, in a few words each; None if we do not know."""
         if self._has_unsure:
             return [*self.hidden][:MAX_HIDDEN] or ["moves"]
-        return [] if self._knows_all else None
+        return [] if self._knows_all and self._followed else None
 
     def _match(self, most: int) -> tuple[int, bool]:
         """Play a match of at most so many turns; its length, and whether it ended."""
         machine, states, turns = self._machine, self._machine.initial(1), 0
+        if self._follows and not self._has_unsure and self._deadline.left_s() > MAX_S / 2:
+            self._minds = {
+                role: Knowledge(self._new_machine(), role, 0)
+                for role, name in enumerate(machine.roles)
+                if name != RANDOM
+            }
         while turns < most and not machine.terminal(states)[0] and not self._deadline.passed():
-            joint, chooser = self._random_moves(states)
-            self._look(states, chooser)
+            turn = LaneTurn(machine, states)
+            self._look(states, turn)
+            joint = turn.random(self._rng)
             stepped = machine.step(states, joint)
             self._follow(joint[0], stepped.percepts[0])
             states = stepped.states
             turns += 1
-        if self._minds and self._deadline.passed():
-            self._knows_all = False
-        self._minds = {}  # they follow the first match only
+        self._followed += bool(self._minds) and not self._deadline.passed()
+        self._minds = {}
         self.picture = self.picture or self._artist.picture(machine.fluents(states)[0])
         return turns, bool(machine.terminal(states)[0])
 
-    def _random_moves(self, states: States) -> tuple[IntArray, int | None]:
-        """`[1, R]` a joint move, and the first role other than `random` that has a choice."""
-        machine = self._machine
-        legal = [machine.legal(states, role).values for role in range(len(machine.roles))]
-        choosers = (
-            role
-            for role, moves in enumerate(legal)
-            if len(moves) > 1 and machine.roles[role] != RANDOM
-        )
-        return np.array([[self._rng.choice(moves) for moves in legal]]), next(choosers, None)
-
-    def _look(self, states: States, chooser: int | None) -> None:
+    def _look(self, states: States, turn: LaneTurn) -> None:
         """Note what is hidden, and take the picture if it is time."""
         if self.picture and self.hidden:
             self._minds = {}
         if self._minds and self._deadline.left_s() < MAX_S / 2:
-            self._minds, self._knows_all = {}, False
+            self._minds = {}
         if self.picture and not self._minds:
             return
         facts = {role: mind.facts() for role, mind in self._minds.items()}
@@ -163,12 +161,13 @@ class _RandomMatches:
             self._has_unsure |= known.states > 1
             self._knows_all &= known.exact and known.states == 1
             self.hidden |= dict.fromkeys(_hidden(self._artist, known.shares))
-        if chooser is not None and not self.picture:
+        if turn.decides.any() and not self.picture:
+            chooser = int(turn.decides[0].argmax())
             shares = facts[chooser].shares if chooser in facts else {}
             machine, artist = self._machine, self._artist
             fluents, role = machine.fluents(states)[0], machine.roles[chooser]
             self.picture = artist.certain(shares) if shares else artist.picture(fluents)
-            legal = machine.legal(states, chooser).values.tolist()
+            legal = turn.lists[chooser].moves.values.tolist()
             moves = sorted(map(machine.move_text, legal))[:MAX_MOVES]
             words = artist.words_of((role, move) for move in moves)["moves"]
             self.moves = [words[move] for move in moves]

@@ -11,6 +11,7 @@ import pytest
 from ggp.cli.arguments import GameOptions
 from ggp.cli.rulesheets import rehearsed
 from ggp.errors import ReasonerLimitError
+from ggp.gdl.program import Program
 from ggp.study.rehearsal import Rehearsal
 from tests.support.commands import error_line, json_of, run, text_file
 from tests.support.disks import full_disk
@@ -96,11 +97,49 @@ def test_validate_plays_and_says_what_goes_wrong(game: str) -> None:
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     assert lines[0] == f"{game}: ok"
-    assert lines[2:4] == [
-        "error: guesser: no legal move at turn 1, in the state (turn 1) (20 matches) [stuck]",
-        "    at the start",
-    ]
+    stuck = "error: guesser: no legal move at turn 1, in the state (turn 1) (20 matches) [stuck]"
+    assert lines[2] == f"{game}:34:1: {stuck}"
+    assert lines[3].startswith("(<= (legal guesser (lift ?cup))")
+    assert lines[4:6] == ["^", "    at the start"]
     assert f"{game}: 20 random matches, 0 ended" in result.stdout
+
+
+FAULTY = """(role left) (role right) (role random) (init start) (init (cell 1)) (init (cell 2))
+(legal random (flip 1)) (legal random (flip 2)) (legal left wait)
+(<= (legal left (call ?c)) (true (coin ?c)))
+(<= (next (coin ?c)) (does random (flip ?c)))
+(goal left 1)
+(<= (goal left ?c) (true (coin ?c)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("rules", "found"),
+    [
+        (
+            "(legal right wait) (<= (next late) (not (true start))) (<= terminal (true late))",
+            {
+                "unknowable": ("left", 3, 1),
+                "no-goal": ("right", 1, 13),
+                "several-goals": ("left", 5, 1),
+                "no-frame": (None, 1, 53),
+            },
+        ),
+        (
+            "(<= (legal right wait) (not (true (coin 1)))) (<= terminal (true (cell 3)))",
+            {"stuck": ("right", 7, 1), "endless": (None, 7, 47)},
+        ),
+    ],
+)
+def test_what_goes_wrong_in_play_is_marked_in_the_rules(
+    rules: str, found: dict[str, tuple[str | None, int, int]], tmp_path: Path
+) -> None:
+    game = text_file(tmp_path, FAULTY + rules)
+    result = run("validate", game, "--play", "40", "--max-turns", "2", "--json")
+    assert result.exit_code == ("stuck" in found)
+    troubles = json.loads(result.stdout)[0]["play"]["troubles"]
+    places = {t["kind"]: (t["role"], t["line"], t["column"]) for t in troubles}
+    assert places.items() >= found.items()
 
 
 @pytest.mark.verify
@@ -146,7 +185,7 @@ def test_sheet_with_errors_is_not_played(tmp_path: Path) -> None:
 def test_sheet_that_cannot_be_played_out_does_not_keep_others_from_it(
     game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def loops(options: GameOptions, *arguments: Any) -> Rehearsal:
+    def loops(options: GameOptions, *arguments: Any) -> tuple[Rehearsal, Program]:
         if options.game == game:
             raise ReasonerLimitError("inferences", 5, "a step")
         return rehearsed(options, *arguments)

@@ -354,3 +354,32 @@ def test_after_a_move_is_taken_back_the_match_goes_on_from_before_it(table: Live
     assert record["error"] == "xplayer resigned"
     assert [taken["move"] for taken in record["taken_back"]] == ["(mark 2 2)"] * 2
     assert record_from_json(record).taken_back[0] == TakenBack(0, "xplayer", "(mark 2 2)")
+
+
+def test_a_match_that_ends_before_it_hears_of_a_move_taken_back_is_played_on_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = match_manager.MatchManager._send
+
+    def send_late(manager: Any, match: Any, message: Any) -> None:
+        if message["kind"] == "back":  # as if the clock had run out at the same time
+            message = {"kind": "move", "role": "a", "turn": 1, "move": "go"}
+        send(manager, match, message)
+
+    monkeypatch.setattr(match_manager.MatchManager, "_send", send_late)
+    rules = """(role a) (legal a go) (legal a on) (init (n 0)) (succ 0 1) (succ 1 2) (goal a 1)
+    (<= (next (n ?y)) (true (n ?x)) (succ ?x ?y)) (<= terminal (true (n 2)))"""
+    with live_table(tmp_path) as table:
+        match = table.begin("two_turns", {"a": "human"}, rules=rules)
+        (seat,) = seats_of(match).values()
+        path = f"/api/seats/{seat}"
+        table.play(seat, "go")
+        table.until(path, lambda now: now["ask"] and now["ask"]["turn"] == 1)
+        table.post(f"{path}/back", {})
+        table.until(path, lambda now: now["ask"] and now["ask"]["turn"] == 0)
+        table.play(seat, "on")
+        table.until(path, lambda now: now["ask"] and now["ask"]["turn"] == 1)
+        table.play(seat, "on")
+        record = record_of(table, tmp_path, match["id"])
+    assert [turn.joint_move["a"] for turn in record.turns] == ["on", "on"]
+    assert record.taken_back == (TakenBack(0, "a", "go"),)

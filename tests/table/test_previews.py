@@ -27,11 +27,11 @@ def preview_of(game: str) -> Any:
 @pytest.mark.parametrize(
     ("game", "hidden", "turns"),
     [
-        ("kuhn_poker", ["cards"], {"least": 3, "most": 3, "ends": True}),
-        ("meier", ["dice"], {"least": 3, "most": 6, "ends": True}),
+        ("kuhn_poker", ["cards"], {"least": 3, "most": 4, "ends": True}),
+        ("meier", ["dice"], {"least": 3, "most": 12, "ends": True}),
         ("monty_hall", ["car"], {"least": 3, "most": 3, "ends": True}),
-        ("krieg_tic_tac_toe", ["the board"], {"least": 5, "most": 17, "ends": True}),
-        ("tic_tac_toe", [], {"least": 5, "most": 9, "ends": True}),
+        ("krieg_tic_tac_toe", ["the board"], {"least": 7, "most": 13, "ends": True}),
+        ("tic_tac_toe", [], {"least": 7, "most": 9, "ends": True}),
         ("spy_vs_spy", ["the … wire is armed"], {"least": 2, "most": 2, "ends": True}),
     ],
 )

@@ -113,15 +113,20 @@ export async function seat(id) {
     fill(umpire, ...toldSinceChoice());
   }
 
-  /** Moves of the others and percepts since this role last had a choice; repetitions in a row are counted. */
+  /**
+   * Moves of the others and percepts since this role last had a choice, or made the move that ended the match;
+   * repetitions in a row are counted.
+   */
   function toldSinceChoice() {
     const turns = snapshot.turns.filter((turn) => turn.turn);
-    const choice = turns.findLastIndex((turn) => turn.chose ?? !isWaiting(turn.move));
+    const moved = (turn) => !isWaiting(turn.move);
+    const ended = snapshot.match.status === "over" ? turns.at(-1) : null;
+    const choice = turns.findLastIndex((turn) => (turn.chose ?? moved(turn)) || (turn === ended && moved(turn)));
     const lines = turns.slice(Math.max(0, choice)).flatMap((turn) => [
       ...othersMoves(turn).map(([role, move]) => el("span", {}, name(role, 40), ": ", moveWords(move))),
       ...turn.percepts.filter(isNews).map((kif) => percept(kif, turn.words)),
     ]);
-    if (!lines.length && choice >= 0) return [el("span", { class: "quiet" }, "Since your last choice you were told nothing.")];
+    if (!lines.length && choice >= 0) return turns[choice].chose === false ? [] : [el("span", { class: "quiet" }, "Since your last choice you were told nothing.")];
     const different = lines.filter((line, number) => line.textContent !== lines[number - 1]?.textContent);
     return different.flatMap((line, number) => {
       const end = number + 1 < different.length ? lines.indexOf(different[number + 1]) : lines.length;

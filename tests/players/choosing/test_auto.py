@@ -70,11 +70,11 @@ def test_a_large_game_is_examined_only_once(
 ) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     program, machine = load("kuhn_poker"), machine_of_game("kuhn_poker")
-    assert not look_into(machine, 0, 20, program).is_small
+    assert not look_into(machine, 20, program).is_small
     visited = machine.states_visited
-    assert not look_into(machine, 0, 20, program).is_small
+    assert not look_into(machine, 20, program).is_small
     assert machine.states_visited == visited
-    assert look_into(machine, 0, 10_000, program).is_small
+    assert look_into(machine, 10_000, program).is_small
 
 
 @pytest.mark.parametrize(

@@ -76,12 +76,16 @@ def test_games_are_cards_with_a_picture_and_what_matters(
     with window(browser, table, **viewport(size)) as page:
         page.goto(table.url)
         assert facts_of(page, "breakthrough")[:2] == ["Nothing hidden", "2 players"]
-        assert facts_of(page, "connect_four")[2] == "7 to 31 turns"
+        assert facts_of(page, "connect_four")[2] == "13 to 39 turns"
         assert facts_of(page, "exploding_bomb")[:2] == [
             "Hidden: the … wire is armed",
             "1 player, chance",
         ]
-        assert facts_of(page, "kuhn_poker") == ["Hidden: cards", "2 players, chance", "3 turns"]
+        assert facts_of(page, "kuhn_poker") == [
+            "Hidden: cards",
+            "2 players, chance",
+            "3 to 4 turns",
+        ]
         poker = page.locator(".game", has=page.locator('[data-game="kuhn_poker"]'))
         assert poker.locator(".playing-card").count() == 2
         assert poker.locator(".face-down").count() == 1

@@ -48,7 +48,7 @@ def test_pictures_of_seats_have_the_words_of_the_page(
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("kind", ["lobby", "minds"])
+@pytest.mark.parametrize("kind", ["lobby", "minds", "end"])
 def test_pictures_of_other_pages_have_their_words(
     browser: Browser, tmp_path: Path, kind: str
 ) -> None:
@@ -58,8 +58,10 @@ def test_pictures_of_other_pages_have_their_words(
 
 
 @pytest.mark.verify
-def test_pictures_of_the_gallery_have_the_words_of_its_games(tmp_path: Path) -> None:
+def test_pictures_of_the_gallery_have_the_words_of_its_games(
+    browser: Browser, tmp_path: Path
+) -> None:
     shots = [GALLERY["shot"](name, 1) for name in list_games()]
-    for file in GALLERY["draw"](shots, tmp_path, ["light"], 13, 1100):
+    for file in GALLERY["draw"](browser, shots, tmp_path, ["light"], 14, 1100):
         words = file.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
         assert words == words_beside(file.stem), f"{file.stem}: {REMAKE}"
