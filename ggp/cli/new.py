@@ -93,14 +93,14 @@ SKELETON = """\
     type=click.FloatRange(0, 1),
     default=0.5,
     show_default=True,
-    help="How likely a player is not told where a joint move leads.",
+    help="Share of the turns after which a player is not told where the moves lead.",
 )
 @click.option(
     "--chance",
     type=click.FloatRange(0, 1),
     default=0.3,
     show_default=True,
-    help="How likely chance moves in a turn.",
+    help="Share of the turns in which chance moves.",
 )
 @verbose_option
 def new(
