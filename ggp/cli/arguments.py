@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from ggp.console import example, show_report, spinner, verbose_option
@@ -411,6 +412,12 @@ def clock_option(of: str = "players", usual: str | None = None) -> Callable[[_F]
         show_default=usual or True,
         help=f"Clock of {of}: wall time, or CPU time, which a busy machine does not shorten.",
     )
+
+
+def is_given(name: str) -> bool:
+    """Whether a parameter of the present command was typed, and is no default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE
 
 
 def seed_option(of: str = "all random choices") -> Callable[[_F], _F]:

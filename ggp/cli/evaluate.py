@@ -11,9 +11,9 @@ import click
 import numpy as np
 
 from ggp.belief import in_words
-from ggp.cli.arguments import FiniteRange, GameOptions, complete_role, game_command
+from ggp.cli.arguments import GameOptions, complete_role, game_command
 from ggp.cli.histories import Origin, first_choice, history_options
-from ggp.cli.solving import player_option
+from ggp.cli.solving import play_clock_option, player_option
 from ggp.console import spinner
 from ggp.errors import NOTE, ConfigError, GGPError
 from ggp.gdl.program import RANDOM
@@ -37,11 +37,7 @@ from ggp.search.estimates import candidates
     "Without it, the role is at its first choice and has seen nothing; if that is impossible, "
     "a random match (--seed) leads there."
 )
-@click.option(
-    "--play-clock",
-    type=FiniteRange(min=0, min_open=True),
-    help="Seconds to think; without it, the player's own limits apply.",
-)
+@play_clock_option
 def evaluate(
     options: GameOptions, role: str, player: str, origin: Origin, play_clock: float | None
 ) -> None:

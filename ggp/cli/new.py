@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
-from ggp.cli.arguments import FilePath
+from ggp.cli.arguments import FilePath, is_given
 from ggp.console import example, verbose_option
 from ggp.errors import ConfigError
 from ggp.gdl.random_rules import RandomRules
@@ -94,14 +93,14 @@ SKELETON = """\
     type=click.FloatRange(0, 1),
     default=0.5,
     show_default=True,
-    help="How likely a player is not told where a joint move leads.",
+    help="Share of the turns after which a player is not told where the moves lead.",
 )
 @click.option(
     "--chance",
     type=click.FloatRange(0, 1),
     default=0.3,
     show_default=True,
-    help="How likely chance moves in a turn.",
+    help="Share of the turns in which chance moves.",
 )
 @verbose_option
 def new(
@@ -135,8 +134,6 @@ def new(
 
 
 def _refuse_settings_without_random(is_random: bool) -> None:
-    context = click.get_current_context()
     for name in ("seed", "roles", "turns", "hidden", "chance"):
-        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if is_given and not is_random:
+        if is_given(name) and not is_random:
             raise ConfigError(f"--{name} is about random games: add --random")

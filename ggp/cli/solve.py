@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import click
 
-from ggp.cli.arguments import FiniteRange, GameOptions, game_command
+from ggp.cli.arguments import FiniteRange, GameOptions, clock_option, game_command, is_given
 from ggp.cli.solving import (
     SOLVING_SECONDS,
+    play_clock_option,
     player_option,
     seconds_option,
     tree_options,
@@ -16,7 +19,8 @@ from ggp.cli.solving import (
 )
 from ggp.console import spinner
 from ggp.errors import ConfigError
-from ggp.library.solved import ERROR, SAMPLES, Precision, exploited, solved
+from ggp.library.solved import ERROR, SAMPLES, Precision, Thinking, exploited, solved
+from ggp.run.clocks import Clock
 from ggp.solve import TreeBounds
 
 
@@ -62,47 +66,71 @@ class _Exploit(click.Command):
         return command.make_context(APPROXIMATION, args, parent, **extra)
 
 
+def _precision_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--error`, `--samples` and `--answers`, passed to the command as `precision`."""
+
+    @functools.wraps(function)
+    def command(*args: Any, error: float, samples: int, answers: int | None, **others: Any) -> Any:
+        if answers is not None and (is_given("error") or is_given("samples")):
+            raise ConfigError("give either --answers, or --error and --samples")
+        return function(*args, precision=Precision(error, samples, answers), **others)
+
+    click.option(
+        "--answers",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="New players to ask at each information set, instead of --error and --samples.",
+    )(command)
+    click.option(
+        "--samples",
+        type=click.IntRange(min=1),
+        default=SAMPLES,
+        show_default=True,
+        metavar="K",
+        help="Most new players to ask at each information set.",
+    )(command)
+    return click.option(
+        "--error",
+        type=FiniteRange(min=0, min_open=True),
+        default=ERROR,
+        show_default=True,
+        metavar="POINTS",
+        help="Ask until half the width of each interval is at most this; goals go up to 100.",
+    )(command)
+
+
 @game_command(
     "ggp exploit kuhn_poker --player hyperplay:n=2 --samples 20",
     seed="the players and the bootstrap",
     cls=_Exploit,
 )
 @player_option("hyperplay2:n=4")
-@click.option(
-    "--error",
-    type=FiniteRange(min=0, min_open=True),
-    default=ERROR,
-    show_default=True,
-    metavar="POINTS",
-    help="Ask until half the width of each interval is at most this; goals go up to 100.",
-)
-@click.option(
-    "--samples",
-    type=click.IntRange(min=1),
-    default=SAMPLES,
-    show_default=True,
-    metavar="K",
-    help="Most new players to ask at each information set.",
-)
+@_precision_options
+@play_clock_option
+@clock_option("the player")
 @tree_options()
 @seconds_option(SOLVING_SECONDS)
 def exploit(
     options: GameOptions,
     player: str,
-    error: float,
-    samples: int,
+    precision: Precision,
+    play_clock: float | None,
+    clock: Clock,
     bounds: TreeBounds,
     seconds: float,
 ) -> None:
     """Measure a player's distance from optimal play.
 
-    New players are asked at every information set, most often where it matters most; a player that
-    states its policy is asked once. Prints the score of the player in each role against an
-    equilibrium, and against a best response, with an interval for the latter.
+    New players are asked at every information set, most often where it matters most, or with
+    --answers equally often; a player that states its policy is asked once. Prints the score of the
+    player in each role against an equilibrium, and against a best response, with an interval for
+    the latter.
 
     With --approximate, the command is `ggp respond` and takes its options: it solves nothing, and
     bounds the player's loss, in games of any size.
     """
+    if play_clock is None and is_given("clock"):
+        raise ConfigError("--clock says nothing without --play-clock")
     game = options.load()
     with spinner(f"measuring {player}") as tell:
 
@@ -113,7 +141,8 @@ def exploit(
             game,
             player,
             bounds._replace(progress=tree_progress(tell)),
-            Precision(error, samples, progress),
+            precision._replace(progress=progress),
+            Thinking(play_clock, clock),
             seed=options.seed,
             seconds=seconds,
         )

@@ -92,6 +92,13 @@ def player_option(text: str) -> Callable[[_F], _F]:
     )
 
 
+play_clock_option = click.option(
+    "--play-clock",
+    type=FiniteRange(min=0, min_open=True),
+    help="Seconds to think; without it, the player's own limits apply.",
+)
+
+
 def seconds_option(text: str) -> Callable[[_F], _F]:
     """`--seconds`.
 

@@ -4,7 +4,8 @@ A state is a node of a layer, and each joint move leads to some node of the next
 is not told the node knows no more of it than its own moves and earlier percepts say. Moves depend
 on the turn only, so that every role always knows its own.
 
-How much there is to search grows with the joint moves of a turn, to the power of the turns.
+Games with the same settings are of similar size: how often each player and chance have a choice, of
+how many moves, and how often a player is told the node, is the same in all of them. When is random.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class RandomRules:
         seed: the same game for the same seed and settings, in every version of Python.
         roles: number of players, at least 2.
         turns: joint moves until the end, at least 1.
-        hidden: how likely a role is not told where a joint move leads, 0 to 1.
-        chance: how likely chance moves in a turn, 0 to 1.
+        hidden: share of the turns but the last after which a player is not told the node, 0 to 1.
+        chance: share of the turns in which chance moves, 0 to 1.
     """
 
     seed: int
@@ -48,12 +49,13 @@ class RandomRules:
         """
         rng = random.Random(self.seed)
         players = [f"player{number}" for number in range(1, self.roles + 1)]
-        choices = [self._choices(rng, players) for _ in range(self.turns)]
+        choices = self._choices(rng, players)
         all_roles = [*players, *(["random"] if any("random" in turn for turn in choices) else [])]
         does = " ".join(f"(does {role} ?m{number})" for number, role in enumerate(all_roles))
         moves = " ".join(f"?m{number}" for number in range(len(all_roles)))
         tables = [
-            *self._transitions(rng, all_roles, players, choices),
+            *self._transitions(rng, all_roles, choices),
+            *self._told(rng, players),
             *self._scores(rng, players),
         ]
         lines = [
@@ -86,9 +88,9 @@ class RandomRules:
             "(<= (next (at ?v)) (to ?v))",
             "(<= (next (turn ?u)) (true (turn ?t)) (succ ?t ?u))",
             "",
-            "; tells R N M...: role R is told where they lead",
+            "; told R T: role R is told where the moves of turn T lead",
             "(<= (sees ?r (turn ?u)) (role ?r) (true (turn ?t)) (succ ?t ?u))",
-            f"(<= (sees ?r (reached ?v)) (true (at ?n)) {does} (tells ?r ?n {moves}) (to ?v))",
+            "(<= (sees ?r (reached ?v)) (true (turn ?t)) (told ?r ?t) (to ?v))",
             "",
             "; worth R V G: the score of role R at the last node V",
             f"(<= terminal (true (turn {self.turns})))",
@@ -96,34 +98,51 @@ class RandomRules:
             "",
             *tables,
         ]
-        if not any(line.startswith("(tells") for line in tables):
-            lines = [line for line in lines if "tells ?r" not in line]
+        if not any(line.startswith("(told") for line in tables):
+            lines = [line for line in lines if "told ?r" not in line]
         return "\n".join(lines) + "\n"
 
-    def _choices(self, rng: random.Random, players: list[str]) -> dict[str, tuple[str, ...]]:
-        """The moves of the roles that have a choice in a turn: a player or more, perhaps chance."""
-        active = [role for role in players if rng.random() < 0.6] or [rng.choice(players)]
-        choices = {role: tuple(_MOVES[: rng.choice((2, 3))]) for role in active}
-        if rng.random() < self.chance:
-            choices["random"] = tuple(_MOVES)
+    def _choices(self, rng: random.Random, players: list[str]) -> list[dict[str, tuple[str, ...]]]:
+        """The moves of the roles that have a choice, turn by turn.
+
+        Players have one in turn, and each in half of the others' turns too; every second one is of
+        three moves, the others are of two.
+        """
+        turns = range(self.turns)
+        choices: list[dict[str, tuple[str, ...]]] = [{} for _ in turns]
+        for index, player in enumerate(players):
+            own = [turn for turn in turns if turn % self.roles == index]
+            others = [turn for turn in turns if turn % self.roles != index]
+            active = own + rng.sample(others, len(others) // 2)
+            for number, turn in enumerate(rng.sample(active, len(active))):
+                choices[turn][player] = tuple(_MOVES[: 2 + number % 2])
+        for turn in rng.sample(turns, round(self.chance * self.turns)):
+            choices[turn]["random"] = tuple(_MOVES)
         return choices
 
     def _transitions(
         self,
         rng: random.Random,
         all_roles: list[str],
-        players: list[str],
         choices: list[dict[str, tuple[str, ...]]],
     ) -> Iterator[str]:
-        """The tables `leads` and `tells`."""
+        """The table `leads`."""
         for turn, of_turn in enumerate(choices):
             options = [of_turn.get(role, ("noop",)) for role in all_roles]
             for node, joint in product(_layer(turn), product(*options)):
-                moves = " ".join(joint)
-                yield f"(leads {node} {moves} {rng.choice(_layer(turn + 1))})"
-                for player in players:
-                    if rng.random() >= self.hidden:
-                        yield f"(tells {player} {node} {moves})"
+                yield f"(leads {node} {' '.join(joint)} {rng.choice(_layer(turn + 1))})"
+
+    def _told(self, rng: random.Random, players: list[str]) -> Iterator[str]:
+        """The table `told`: players are told after different turns, as far as there are enough.
+
+        What both are told would be common knowledge, and the rest a small game of its own.
+        """
+        turns = rng.sample(range(self.turns - 1), self.turns - 1)
+        number = round((1 - self.hidden) * len(turns))
+        for index, player in enumerate(players):
+            first = index * number
+            told = (turns[place % len(turns)] for place in range(first, first + number))
+            yield from (f"(told {player} {turn})" for turn in sorted(told))
 
     def _scores(self, rng: random.Random, players: list[str]) -> Iterator[str]:
         """The table `worth`: cuts of 100 into a share for each player."""
@@ -138,3 +157,13 @@ def _layer(turn: int) -> list[str]:
     """The nodes of a layer."""
     first = 1 + (turn - 1) * _NODES
     return [f"n{number}" for number in range(first, first + _NODES)] if turn else ["n0"]
+
+
+def small(seed: int) -> RandomRules:
+    """A random game that is solved at once: some 500 nodes, and 40 to 130 information sets."""
+    return RandomRules(seed)
+
+
+def larger(seed: int) -> RandomRules:
+    """One that `ggp solve` solves in seconds, and `auto` does not: over 100,000 nodes."""
+    return RandomRules(seed, turns=8, hidden=0.9)

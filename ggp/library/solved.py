@@ -7,7 +7,7 @@ The package `ggp.solve` does the work. `solve` and `exploit` offer it to the lib
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -17,17 +17,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ggp.errors import SolvingError
 from ggp.gdl.analysis.growth import with_growth
-from ggp.given import checked_count, checked_seed
+from ggp.given import checked_clock, checked_count, checked_seed
 from ggp.library.games import Game, load
 from ggp.machine.abilities import utilities_of
 from ggp.machine.base import Machine
+from ggp.machine.build import make_ready
 from ggp.machine.definition import GameDefinition
 from ggp.players import blamed, make_player, parse_spec
 from ggp.report import Report, Table, rounded
+from ggp.run.clocks import Clock
+from ggp.search.anytime import Deadline
 
 if TYPE_CHECKING:
-    from ggp.players import PlayerSpec
+    import numpy as np
+
+    from ggp.players import Decision, Player, PlayerSpec
     from ggp.solve import (
+        Chooser,
         Exploitation,
         GameTree,
         MakeChooser,
@@ -236,12 +242,31 @@ class Precision(NamedTuple):
     Attributes:
         error: ask until half the width of each interval is at most this, in goals.
         samples: maximum number of new players asked at each information set.
+        answers: number of new players asked at each set, whatever the error; None to ask until it
+            is small enough.
         progress: called with the number of players asked, and the current error.
     """
 
     error: float = ERROR
     samples: int = SAMPLES
+    answers: int | None = None
     progress: Callable[[int, float], None] = lambda num_players, error: None
+
+
+class Thinking(NamedTuple):
+    """The time in which a measured player decides.
+
+    Attributes:
+        play_clock_s: seconds for each decision; None for the player's own counts.
+        clock: the clock of these seconds.
+    """
+
+    play_clock_s: float | None = None
+    clock: Clock = Clock.WALL
+
+
+UNLIMITED = Thinking()
+"""No play clock: the player's own counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +279,7 @@ class Exploited:
         exploitation: values and intervals by role, see `ggp.solve.Exploitation`.
         policies: sampled moves of the player in each role.
         precision: the precision that was aimed at.
+        thinking: the time of its decisions.
     """
 
     game: str
@@ -261,6 +287,7 @@ class Exploited:
     exploitation: Exploitation = field(repr=False)
     policies: tuple[Samples, ...] = field(repr=False)
     precision: Precision = field(repr=False)
+    thinking: Thinking = field(repr=False)
 
     @property
     def nash_conv(self) -> float:
@@ -291,7 +318,10 @@ class Exploited:
         """The result, as `ggp exploit` shows it."""
         values = {
             "player": self.player,
-            "samples": self.precision.samples,
+            "play_clock": self.thinking.play_clock_s,
+            "clock": str(self.thinking.clock),
+            "answers": self.precision.answers,
+            "samples": self.precision.answers or self.precision.samples,
             "roles": {
                 name: {
                     "value": outcome.value,
@@ -303,7 +333,7 @@ class Exploited:
             },
             "nash_conv": self.nash_conv,
             "error": self.exploitation.error,
-            "error_asked": self.precision.error,
+            "error_asked": self.precision.error if self.precision.answers is None else None,
         }
         return Report(rounded(values), self._parts())
 
@@ -328,7 +358,7 @@ class Exploited:
             bias = "; the player states its policy"
         yield f"{self.player}: NashConv {self.nash_conv:.4f}{bias}"
         error = self.precision.error
-        if self.exploitation.error > error:
+        if self.exploitation.error > error and self.precision.answers is None:
             yield (f"an interval is wider than ±{error:g}: raise --samples")
 
 
@@ -386,6 +416,9 @@ def exploit(
     *,
     error: float = ERROR,
     samples: int = SAMPLES,
+    answers: int | None = None,
+    play_clock: float | None = None,
+    clock: str = "wall",
     seed: int = 0,
     states: int = MAX_STATES,
     seconds: float = MAX_SOLVING_SECONDS,
@@ -403,49 +436,101 @@ def exploit(
         player: its spec.
         error: ask until half the width of each interval is at most this.
         samples: maximum number of new players asked at each information set.
+        answers: number of new players asked at each set, instead of `error` and `samples`.
+        play_clock: seconds for each decision; None for the player's own counts.
+        clock: `wall` for wall time, or `cpu` for CPU time.
         seed: of the players and the bootstrap.
         states, seconds, build_seconds: as for `solve`.
 
     Raises:
         SolvingError: as for `solve`.
-        ConfigError: an unknown player or option, no sample, or a wrong seed.
+        ConfigError: an unknown player, option or clock, no sample, or a wrong seed.
     """
     from ggp.solve import TreeBounds
 
-    precision = Precision(error, checked_count(samples, "samples"))
+    fixed = None if answers is None else checked_count(answers, "answers")
+    precision = Precision(error, checked_count(samples, "samples"), fixed)
     opened = game if isinstance(game, Game) else load(game)
     bounds = TreeBounds(states, seconds=build_seconds)
-    return exploited(opened, player, bounds, precision, seed=checked_seed(seed), seconds=seconds)
+    thinking = Thinking(play_clock, checked_clock(clock))
+    seed = checked_seed(seed)
+    return exploited(opened, player, bounds, precision, thinking, seed=seed, seconds=seconds)
 
 
 def exploited(
-    game: Game, player: str, bounds: TreeBounds, precision: Precision, *, seed: int, seconds: float
+    game: Game,
+    player: str,
+    bounds: TreeBounds,
+    precision: Precision,
+    thinking: Thinking,
+    *,
+    seed: int,
+    seconds: float,
 ) -> Exploited:
     """A player's distance from optimal play, see `exploit`.
 
     Args:
         bounds: of the tree of the game.
     """
-    from ggp.solve import build_tree, sample_until, solve_tree
+    from ggp.solve import build_tree, solve_tree
     from ggp.solve import exploit as evaluate
 
     spec = parse_spec(player)
+    if thinking.play_clock_s is not None:
+        make_ready(game._machine)
     with explaining_growth(game.program):
         tree = build_tree(game._machine, bounds)
     solution = solve_tree(tree, seed=seed, most_seconds=seconds)
     with blamed(spec):
-        policies = sample_until(
-            tree, chooser_of(game, spec), precision.error, precision.samples, seed,
-            precision.progress,
-        )  # fmt: skip
+        policies = asked(tree, chooser_of(game, spec, thinking), precision, seed)
     exploitation = evaluate(tree, solution.profile.strategies, policies, seed)
-    return Exploited(game.name, player, exploitation, tuple(policies), precision)
+    return Exploited(game.name, player, exploitation, tuple(policies), precision, thinking)
 
 
-def chooser_of(game: Game, spec: PlayerSpec) -> MakeChooser:
+def asked(tree: GameTree, make: MakeChooser, precision: Precision, seed: int) -> list[Samples]:
+    """The sampled policy of a player in each role of a tree."""
+    from ggp.solve.exploitation import FEWEST_SAMPLES, sample_until
+
+    most, fewest = precision.samples, FEWEST_SAMPLES
+    if precision.answers is not None:
+        most = fewest = precision.answers
+    return sample_until(tree, make, precision.error, most, seed, precision.progress, fewest)
+
+
+def chooser_of(game: Game, spec: PlayerSpec, thinking: Thinking = UNLIMITED) -> MakeChooser:
     """A function that makes new players of a spec, on the machine of a game."""
     machine, program = game._machine, game.program
-    return lambda role, rng: make_player(spec, machine, role, rng, program=program)
+
+    def make(role: int, rng: np.random.Generator) -> Chooser:
+        player = make_player(spec, machine, role, rng, program=program)
+        return player if thinking.play_clock_s is None else _Clocked(player, thinking)
+
+    return make
+
+
+class _Clocked:
+    """A player with a play clock, which runs from the last turn that it observes, as in a match."""
+
+    def __init__(self, player: Player, thinking: Thinking) -> None:
+        self._player, self._thinking = player, thinking
+        self._due = self._deadline()
+
+    @property
+    def tells_policy(self) -> bool:
+        """See `ggp.solve.exploitation.Chooser`."""
+        return bool(getattr(self._player, "tells_policy", False))
+
+    def observe(self, move: str | None, percepts: Sequence[str] | None) -> None:
+        self._due = self._deadline()
+        self._player.observe(move, percepts, deadline=self._due)
+
+    def choose(self) -> Decision:
+        return self._player.choose(self._due)
+
+    def _deadline(self) -> Deadline:
+        tells, seconds = self._thinking.clock.tells, self._thinking.play_clock_s
+        assert seconds is not None
+        return Deadline(tells() + seconds, tells)
 
 
 @contextmanager

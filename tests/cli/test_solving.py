@@ -77,9 +77,10 @@ def test_solve_says_why_it_refuses(tmp_path: Path) -> None:
 def test_exploit_measures_random_play() -> None:
     report = json_of("exploit", "kuhn_poker", "--player", "random", "--samples", "2", *PROLOG)
     assert list(report) == [
-        *("player", "samples", "roles", "nash_conv", "error", "error_asked"),
-        *("seed", "backend"),
+        *("player", "play_clock", "clock", "answers", "samples"),
+        *("roles", "nash_conv", "error", "error_asked", "seed", "backend"),
     ]
+    assert (report["play_clock"], report["answers"]) == (None, None)
     assert (report["seed"], report["backend"]) == (0, "prolog")
     assert (report["player"], report["samples"]) == ("random", 2)
     assert (report["error"], report["error_asked"]) == (0, 12)
@@ -90,6 +91,17 @@ def test_exploit_measures_random_play() -> None:
     assert first["asked"] == 6  # it tells its policy at each of six sets
     assert first["value"] == pytest.approx(50 - 25 / 6)
     assert first["ci99"] == [pytest.approx(50 - 25 * 5 / 12)] * 2
+
+
+def test_exploit_asks_all_sets_equally_often_on_a_clock() -> None:
+    arguments = ("exploit", "kuhn_poker", "--player", "ismcts", "--answers", "2")
+    report = json_of(*arguments, "--play-clock", "0.01", "--clock", "cpu", *PROLOG)
+    assert [role["asked"] for role in report["roles"].values()] == [12, 12]
+    assert (report["play_clock"], report["clock"], report["answers"]) == (0.01, "cpu", 2)
+    assert report["error_asked"] is None
+    message = "give either --answers, or --error and --samples"
+    assert message in error_line(*arguments, "--samples", "2")
+    assert "--clock says nothing without --play-clock" in error_line(*arguments, "--clock", "cpu")
 
 
 def test_exploit_shows_a_table() -> None:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ggp.gdl.random_rules import RandomRules
+from ggp.gdl.random_rules import RandomRules, larger, small
+from ggp.players.choosing import SOLVED_STATES, look_into
+from ggp.solve import build_tree
+from tests.support.commands import json_of
+from tests.support.effort import rarely
 from tests.support.games import machine_of_rules
 from tests.support.paths import legal_sets, matches, spread
+
+GAMES = 20
 
 
 def test_a_game_is_the_same_for_its_seed_in_every_version() -> None:
     digest = hashlib.sha256(RandomRules(seed=1).text().encode()).hexdigest()
-    assert digest == "28e882c26a40a4dfbe0b599c79248457367161c258413b67573c6ec951dd593c"
+    assert digest == "fd3cb283ab4f52d821d49b0486ac01389fe929df421560f1384b78097ac99795"
     assert RandomRules(seed=1).text() != RandomRules(seed=2).text()
 
 
@@ -37,6 +45,31 @@ def test_a_role_knows_the_node_unless_it_is_hidden(hidden: float, most: int) -> 
     turns = list(matches(machine, 500, 0))
     spreads = [spread(t.paths[:, 0], machine.groups(t.states)).max() for t in turns]
     assert max(spreads) == most
+
+
+@pytest.mark.parametrize("games", rarely((3, GAMES), (GAMES,)))
+@pytest.mark.parametrize("make", [small, larger])
+def test_games_of_each_size_are_in_order(
+    make: Callable[[int], RandomRules], games: int, tmp_path: Path
+) -> None:
+    files = [str(tmp_path / f"game{seed}.gdl") for seed in range(games)]
+    for seed, file in enumerate(files):
+        Path(file).write_text(make(seed).text(), encoding="utf-8")
+    for report in json_of("validate", *files, "--strict", "--play", "40"):
+        assert (report["ok"], report["diagnostics"]) == (True, [])
+        play = report["play"]
+        assert (play["ended"], play["troubles"]) == (play["matches"], [])
+        assert sum(role["mean"] for role in play["roles"].values()) == pytest.approx(100)
+
+
+@pytest.mark.parametrize("seed", rarely(range(GAMES), range(2, GAMES)))
+def test_small_games_are_solved_and_larger_ones_left_to_search(seed: int) -> None:
+    for make, is_small in ((small, True), (larger, False)):
+        machine = machine_of_rules(make(seed).text(), "propnet")
+        assert (look_into(machine, 0, SOLVED_STATES).part is not None) == is_small
+        tree = build_tree(machine)
+        assert tree.is_constant_sum
+        assert (tree.num_states < 1_000) == is_small
 
 
 def test_chance_moves_as_often_as_was_asked_for() -> None:

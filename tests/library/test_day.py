@@ -104,6 +104,7 @@ def test_a_tournament_is_given_by_values_or_a_file(tmp_path: Path) -> None:
         lambda: ggp.tournament(["kuhn_poker"], players, rounds=0),
         lambda: ggp.compare("kuhn_poker", ["random", "legal"], rounds=-1),
         lambda: ggp.exploit("kuhn_poker", "legal", samples=0),
+        lambda: ggp.exploit("kuhn_poker", "legal", answers=0),
     ):
         with pytest.raises(ConfigError, match="must be a whole number from 1"):
             none()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 from functools import cache
-from itertools import product
 
 import numpy as np
 
@@ -91,41 +89,6 @@ def short_guessing() -> str:
     text = find_game("number_guessing").read_text().replace("(turn 20)", "(turn 5)")
     dropped = {f"(number {number})" for number in range(4, 17)}
     return "\n".join(line for line in text.splitlines() if line not in dropped)
-
-
-def random_rules(seed: int) -> str:
-    """Cards and two rounds of moves at once, of which players see more or less, by chance."""
-    rng = random.Random(seed)
-    rules = [
-        "(role a) (role b) (role random) (init (turn 0)) (init (score 0))",
-        "(succ 0 1) (succ 1 2) (succ 2 3) (card x) (card y) (hand u) (hand v)",
-        "(player a) (player b)",
-        "(<= (legal random (deal ?c)) (card ?c))",
-        "(<= (legal ?p ?h) (player ?p) (hand ?h) (not (true (turn 0))))",
-        "(<= (legal ?p noop) (player ?p) (true (turn 0)))",
-        "(<= (next (turn ?n)) (true (turn ?m)) (succ ?m ?n))",
-        "(<= (next (dealt ?c)) (does random (deal ?c)))",
-        "(<= (next (score ?s)) (true (score ?s)) (true (turn 0)))",
-        "(<= terminal (true (turn 3)))",
-        "(<= (goal ?r 50) (role ?r) (true (turn 0)))",
-    ]
-    for role, opponent in ("ab", "ba"):
-        for turn in range(3):
-            for event in ("random (deal ?x)", f"{opponent} ?x"):
-                if rng.random() < 0.5:
-                    rules.append(f"(<= (sees {role} ?x) (true (turn {turn})) (does {event}))")
-    for card, lower, right, score in product("xy", "uv", "uv", range(2)):
-        rules.append(
-            f"(<= (next (score {rng.randrange(2)})) (true (dealt {card})) "
-            f"(does a {lower}) (does b {right}) (true (score {score})))"
-        )
-    for card, score in product("xy", range(2)):
-        goal = rng.randrange(101)
-        rules += [
-            f"(<= (goal {role} {worth}) (true (score {score})) (true (dealt {card})))"
-            for role, worth in (("a", goal), ("b", 100 - goal))
-        ]
-    return " ".join(rules)
 
 
 @cache

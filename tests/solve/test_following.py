@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from ggp.gdl.games import find_game
+from ggp.gdl.random_rules import small
 from ggp.machine import Machine
 from ggp.solve import build_tree, sample_policy, solve, solve_tree
 from ggp.solve.forest import evaluate
 from ggp.solve.solver import Part
 from tests.solve.games import (
     ROCK_PAPER_SCISSORS,
-    random_rules,
     short_guessing,
     small_meier,
 )
@@ -48,7 +48,7 @@ RULES: dict[str, Callable[[], str]] = {
     "hands": lambda: ROCK_PAPER_SCISSORS,
     "meier": small_meier,
     "guessing": short_guessing,
-    "chance": lambda: random_rules(3),
+    "chance": lambda: small(3).text(),
 }
 
 

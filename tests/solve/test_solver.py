@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from ggp.gdl.random_rules import small
 from ggp.solve import Solution, build_tree, solve, solve_tree, solver
 from ggp.solve.forest import Forest, Strategies, evaluate, walk
 from ggp.solve.regret import cfr_plus
@@ -17,7 +18,6 @@ from tests.solve.games import (
     as_rules_say,
     brute_force,
     plain_tree,
-    random_rules,
     short_guessing,
     small_meier,
     uniform_strategy,
@@ -115,7 +115,7 @@ def test_subgames_put_together_are_worth_the_same(rules: Callable[[], str]) -> N
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_games_are_worth_the_same_in_parts(seed: int) -> None:
-    machine = machine_of_rules(random_rules(seed), "propnet")
+    machine = machine_of_rules(small(seed).text(), "propnet")
     split, whole = solve(machine), solve(machine, split=False)
     assert split.profile.values == pytest.approx(whole.profile.values, abs=1e-6)
     assert split.profile.nash_conv < 1e-6 > whole.profile.nash_conv

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from click.core import ParameterSource
 
-from ggp.cli.arguments import FilePath, GameOptions, game_command
+from ggp.cli.arguments import FilePath, GameOptions, game_command, is_given
 from ggp.cli.solving import player_option, seconds_option, tree_options, tree_progress
 from ggp.console import spinner
 from ggp.errors import ConfigError
@@ -127,11 +126,6 @@ def _check_options(check: bool) -> None:
     Raises:
         ConfigError: such an option was given.
     """
-    context = click.get_current_context()
-
-    def is_given(name: str) -> bool:
-        return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-
     if is_given("updates") and is_given("seconds"):
         raise ConfigError("give either --updates or --seconds")
     for name in filter(is_given, () if check else _OF_TREES):

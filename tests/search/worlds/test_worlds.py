@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree
+from ggp.gdl.random_rules import RandomRules
 from ggp.machine import Machine
 from ggp.machine.base import FloatArray, IntArray, Ragged, States
 from ggp.search.anytime import Deadline, OutOfTime
@@ -24,7 +25,7 @@ from ggp.search.layers import CostLimit, CountLimit
 from ggp.search.parts import run_search
 from ggp.search.playouts import PlayoutSearch
 from tests.support.games import machine_of_game, machine_of_rules
-from tests.support.plain.clairvoyant import TWO_AT_ONCE, Recursion, random_rules, reached
+from tests.support.plain.clairvoyant import TWO_AT_ONCE, Recursion, reached
 
 MATCHING = """
 (role left) (role right)
@@ -182,7 +183,7 @@ def test_values_of_subtrees_are_those_of_plain_recursion(game: str, turns: int) 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_moves_made_at_once_by_many_are_those_of_plain_recursion(seed: int) -> None:
-    machine = machine_of_rules(random_rules(seed))
+    machine = machine_of_rules(RandomRules(seed, roles=3, chance=0.5).text())
     for role in players_of(machine):
         state = machine.initial(1)
         assert by_move(machine, state, role) == pytest.approx(

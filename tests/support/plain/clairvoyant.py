@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 from ggp.machine.base import Machine, States
@@ -83,41 +81,6 @@ class Recursion:
     def _step(self, state: States, moves: dict[int, int]) -> Goals:
         joint = np.array([[moves[r] for r in range(len(self._machine.roles))]])
         return self.of_state(self._machine.step(state, joint).states)
-
-
-@cache
-def random_rules(seed: int) -> str:
-    """A game of two turns for three players and chance, with goals and moves at random.
-
-    All move at once, moves differ from state to state, and many joint moves lead to the same state.
-    Goals are multiples of 25, so that there are many ties.
-    """
-    rng = np.random.default_rng(seed)
-    roles = ("a", "b", "c", "random")
-    middle, last = range(1, 5), range(5, 13)
-    lines = [*(f"(role {role})" for role in roles), "(init (at 0))"]
-    for state in (0, *middle):
-        numbers = [int(rng.integers(1, 4)) for _ in roles]
-        for role, number in zip(roles, numbers, strict=True):
-            lines += [f"(may {state} {role} m{k})" for k in range(number)]
-        for joint in np.ndindex(*numbers):
-            successor = rng.choice(middle if state == 0 and rng.random() < 0.8 else last)
-            lines.append(f"(leads {state} {' '.join(f'm{k}' for k in joint)} {successor})")
-    for state in last:
-        lines += [f"(worth {state} {role} {25 * rng.integers(0, 5)})" for role in roles[:3]]
-    return (
-        "\n".join(lines)
-        + """
-        (final 5) (final 6) (final 7) (final 8) (final 9) (final 10) (final 11) (final 12)
-        (<= (legal ?r ?m) (true (at ?s)) (may ?s ?r ?m))
-        (<= (next (at ?t)) (true (at ?s)) (leads ?s ?w ?x ?y ?z ?t)
-            (does a ?w) (does b ?x) (does c ?y) (does random ?z))
-        (<= terminal (true (at ?s)) (final ?s))
-        (<= (goal ?r ?v) (true (at ?s)) (worth ?s ?r ?v))
-        (goal random 0)
-        (<= (sees a nothing) (true (at 99)))
-    """
-    )
 
 
 def reached(machine: Machine, turns: int, seed: int) -> States:
