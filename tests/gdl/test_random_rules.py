@@ -66,7 +66,7 @@ def test_games_of_each_size_are_in_order(
 def test_small_games_are_solved_and_larger_ones_left_to_search(seed: int) -> None:
     for make, is_small in ((small, True), (larger, False)):
         machine = machine_of_rules(make(seed).text(), "propnet")
-        assert (look_into(machine, 0, SOLVED_STATES).part is not None) == is_small
+        assert (look_into(machine, SOLVED_STATES).part_of is not None) == is_small
         tree = build_tree(machine)
         assert tree.is_constant_sum
         assert (tree.num_states < 1_000) == is_small
