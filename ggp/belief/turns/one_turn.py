@@ -155,7 +155,9 @@ def advance(
         return _advance_parts(setting, role, sets, paths, parts, limits, rng)
     turn = OpenTurn(machine, role, sets.states, options, evidence.percepts)
     polling = Polling(limits.stop or setting.stop, setting.lanes_at_once)
-    if limits.draws and len(sets) == 1 and len(few := _crowded(options, int(capacity[0]))):
+    can_sample = limits.draws and len(sets) == 1 and not listed.any()
+    if can_sample and 0 < options.counts.max(initial=0) <= LIST_LIMIT:
+        few = np.flatnonzero(options.counts)
         weights, number = np.exp(sets.log_weights[few]), int(capacity[0])
         children, num_tried, is_whole = sample_completions(turn, few, weights, number, rng, polling)
         stepped, cut = num_tried.sum(keepdims=True), np.array([not is_whole])
@@ -205,15 +207,6 @@ def _listing(options: OpenMoves, set_of: IntArray, capacity: IntArray, *, draws:
     if is_crowded.any():
         listed &= ~is_crowded[set_of] | (options.counts <= LISTED_PER_ENTRY)
     return listed
-
-
-def _crowded(options: OpenMoves, capacity: int) -> IntArray:
-    """The entries of a set that have completions, if these could be listed but are far more than
-    the set may hold; else none."""
-    counts = options.counts
-    if counts.sum() <= SPARED * capacity or counts.max() > LIST_LIMIT:
-        return np.zeros(0, dtype=np.int64)
-    return np.flatnonzero(counts)
 
 
 def _complete(
