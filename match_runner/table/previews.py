@@ -88,20 +88,21 @@ class _RandomMatches:
     """
 
     def __init__(self, program: GameDefinition, artist: Artist, *, follows: bool) -> None:
-        self._program, self._follows = program, follows
-        self._machine = self._new_machine()
+        backend = "prolog" if program.as_program().rules else "auto"
+        self._machine = build_machine(program, backend)
         self._artist, self._rng = artist, np.random.default_rng(0)
         self._deadline = Deadline(MAX_S, _stopwatch())
+        # Machines that only the knowledge of a role uses.
+        self._own = {
+            role: build_machine(program, backend)
+            for role, name in enumerate(program.roles)
+            if follows and name != RANDOM
+        }
         self._minds: dict[int, Knowledge] = {}
         self.picture: Json = {}
         self.moves: list[str] = []
         self.hidden: dict[str, None] = {}
         self._has_unsure, self._knows_all, self._followed = False, True, 0
-
-    def _new_machine(self) -> Machine:
-        return build_machine(
-            self._program, "prolog" if self._program.as_program().rules else "auto"
-        )
 
     def play(self) -> tuple[list[int], bool]:
         """Play until there are enough matches or turns.
@@ -129,12 +130,8 @@ class _RandomMatches:
     def _match(self, most: int) -> tuple[int, bool]:
         """Play a match of at most so many turns; its length, and whether it ended."""
         machine, states, turns = self._machine, self._machine.initial(1), 0
-        if self._follows and not self._has_unsure and self._deadline.left_s() > MAX_S / 2:
-            self._minds = {
-                role: Knowledge(self._new_machine(), role, 0)
-                for role, name in enumerate(machine.roles)
-                if name != RANDOM
-            }
+        if not self._has_unsure and self._deadline.left_s() > MAX_S / 2:
+            self._minds = {role: Knowledge(own, role, 0) for role, own in self._own.items()}
         while turns < most and not machine.terminal(states)[0] and not self._deadline.passed():
             turn = LaneTurn(machine, states)
             self._look(states, turn)
