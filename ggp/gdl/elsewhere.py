@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from textwrap import dedent
 
-from ggp.gdl.analysis.dependencies import may_unify, relation_components
+from ggp.gdl.analysis.dependencies import groups_by_relation, may_unify
 from ggp.gdl.formal import conditions, without_connectives
 from ggp.gdl.program import GOAL, KEYWORD_ARITY, ROLE, SEES
 from ggp.gdl.source import Diagnostic, Rulesheet, diagnose
@@ -243,7 +243,7 @@ def _late_bindings(rule: Rule) -> Iterator[tuple[str, int]]:
 def _recursions(rules: Sequence[Rule]) -> Iterator[tuple[str, int]]:
     """Yield what is odd in recursive conditions."""
     calls = without_connectives(rules)
-    group_of = {sig: group for group in relation_components(calls) for sig in group}
+    group_of = groups_by_relation(calls)
     for rule in calls:
         group, bound = group_of[signature(rule.head)], set[Variable]()
         direct = {

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
 from ggp.gdl import parse, parse_terms
-from ggp.gdl.analysis.dependencies import relation_components, relations_needed
+from ggp.gdl.analysis.dependencies import groups_by_relation, relations_needed
 from ggp.gdl.formal import conditions, without_connectives
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import DOES, TRUE
@@ -59,7 +59,7 @@ def _steps(sheet: Rulesheet) -> Iterator[tuple[Term, Term, tuple[Term, ...]]]:
     Variables that these do not bind are `_ANY`.
     """
     calls = without_connectives(sheet.rules)
-    group_of = {sig: group for group in relation_components(calls) for sig in group}
+    group_of = groups_by_relation(calls)
     for rule in sheet.rules:
         head = rule.head
         for place, condition in enumerate(rule.body):

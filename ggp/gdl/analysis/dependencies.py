@@ -75,6 +75,11 @@ def relation_components(rules: Sequence[NormalRule]) -> list[frozenset[Signature
     return [frozenset(names[i] for i in c) for c in strong_components(edges, len(ids))]
 
 
+def groups_by_relation(rules: Sequence[NormalRule]) -> dict[Signature, frozenset[Signature]]:
+    """The group of each relation: see `relation_components`."""
+    return {relation: group for group in relation_components(rules) for relation in group}
+
+
 def relations_reaching(
     rules: Sequence[NormalRule], targets: Iterable[Signature]
 ) -> frozenset[Signature]:
