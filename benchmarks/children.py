@@ -1,4 +1,4 @@
-"""Processes that measure, so that nothing was loaded or cached before.
+"""Processes that measure, so that nothing was loaded or cached before; others that only compute.
 
 A child runs the `main` of a module of `benchmarks.apart` and prints JSON, a line for each answer.
 `benchmarks` comes from here, and `ggp` from the version of the project that is measured.
@@ -7,8 +7,11 @@ A child runs the `main` of a module of `benchmarks.apart` and prints JSON, a lin
 from __future__ import annotations
 
 import json
+import multiprocessing
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +69,21 @@ class Child:
     def close(self) -> None:
         """End the process."""
         self._process.communicate()
+
+
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """So many processes that do nothing but compute run meanwhile."""
+    running = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(processes)]
+    for process in running:
+        process.start()
+    try:
+        yield
+    finally:
+        for process in running:
+            process.terminate()
+
+
+def _spin() -> None:
+    while True:
+        pass

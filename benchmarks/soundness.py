@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import multiprocessing
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import click
 import numpy as np
 
+from benchmarks.children import busy
 from ggp.console import print_json, print_rich, spinner
 from ggp.gdl.normalize import load
 from ggp.gdl.program import RANDOM, Program
@@ -140,19 +140,6 @@ def measure_matches(
 
 
 @contextlib.contextmanager
-def busy(processes: int) -> Iterator[None]:
-    """So many processes that do nothing but compute run meanwhile."""
-    running = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(processes)]
-    for process in running:
-        process.start()
-    try:
-        yield
-    finally:
-        for process in running:
-            process.terminate()
-
-
-@contextlib.contextmanager
 def silence() -> Iterator[None]:
     """Nothing is logged of lost bags meanwhile: they are counted."""
     threshold = logging.root.manager.disable
@@ -161,11 +148,6 @@ def silence() -> Iterator[None]:
         yield
     finally:
         logging.disable(threshold)
-
-
-def _spin() -> None:
-    while True:
-        pass
 
 
 @click.command()

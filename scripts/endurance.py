@@ -21,7 +21,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks.soundness import busy
+from benchmarks.children import busy
 from ggp.cli.arguments import FolderPath
 from ggp.console import guarded, print_rich
 from ggp.gdl.games import LONG_GAMES, list_games
