@@ -15,7 +15,13 @@ from tests.support.traces import random_trace
 FOLDER = Path(__file__).resolve().parent
 SEEDS = (1, 2, 3)
 SEPARATOR = "\nmatch "
-CUT_OFF = {"dark_chess": 24, "kriegspiel": 24, "kriegspiel_5x5": 60, "othello": 24}
+CUT_OFF = {
+    "dark_chess": 24,
+    "dark_hex_5x5": 24,
+    "kriegspiel": 24,
+    "kriegspiel_5x5": 60,
+    "othello": 24,
+}
 """Steps after which the matches of long games are left."""
 
 

@@ -26,6 +26,7 @@ PATHS: dict[str, tuple[int, list[int]]] = {
     "dark_chess": (1, [20, 400, 8902]),
     "dark_chess_4x4": (3, [8, 63, 680, 6303]),
     "dark_hex": (3, [9, 81, 648, 5112, 36288]),
+    "dark_hex_5x5": (2, [25, 625, 15000]),
     "exploding_bomb": (3, [2, 4, 8]),
     "krieg_tic_tac_toe": (2, [9, 81, 648, 5112, 36288]),
     "kriegspiel": (1, [34]),

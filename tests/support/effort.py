@@ -28,6 +28,7 @@ LIKE_OTHERS = {
     "dark_chess",
     "dark_chess_4x4",
     "dark_hex",
+    "dark_hex_5x5",
     "kriegspiel",
     "kriegspiel_5x5",
     "kriegspiel_king_rook",
