@@ -151,3 +151,35 @@ def test_relations_that_depend_on_themselves_become_loops() -> None:
     assert len(circuit.loops) == 1
     assert_well_made(circuit)
     assert_same(circuit, machine_of_rules(REACH), seed=3)
+
+
+WIRE = """
+(role fitter)
+(after c b) (after b e) (after e a) (after a d)
+(init (live c))
+(<= (legal fitter (cut ?x ?y)) (after ?x ?y))
+(<= (next (live c)) (true (live c)))
+(<= (next (broken ?x ?y)) (does fitter (cut ?x ?y)))
+(<= (lit ?x) (true (live ?x)))
+(<= (lit ?y) (lit ?x) (after ?x ?y) (not (true (broken ?x ?y))))
+(<= (lit ?x) (lit ?y) (after ?x ?y) (not (true (broken ?x ?y))))
+(<= terminal (not (lit d)))
+(<= (goal fitter 100) (not (lit d)))
+(<= (goal fitter 0) (lit d))
+"""
+
+
+def test_what_holds_is_passed_along_a_whole_loop_in_one_round() -> None:
+    circuit = build_circuit(ground(normalize(parse(WIRE))))
+    (loop,) = circuit.loops
+    fluents = np.array([[name == "(live c)" for name in circuit.fluents]])
+    nets = evaluate(circuit, fluents, np.zeros((1, 4), dtype=np.bool_))[0]
+    first = 1 + circuit.num_inputs
+    settled = nets[first + loop.start : first + loop.end].copy()
+    assert (settled != loop.initial).any()
+    nets[first + loop.start : first + loop.end] = loop.initial
+    gates = np.split(circuit.literals, circuit.offsets[1:-1])
+    # The second round lets the rules that lead back know it.
+    for gate in 2 * list(range(loop.start, loop.end)):
+        nets[first + gate] = read(nets[None], gates[gate]).all()
+    assert (nets[first + loop.start : first + loop.end] == settled).all()

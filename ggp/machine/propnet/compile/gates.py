@@ -148,21 +148,38 @@ def _define_together(
 ) -> None:
     """Add atoms that depend on each other, as a loop whose initial values make all false."""
     # Each body is a gate, and an atom is `not all of (not body)`. So the gate of an atom is the
-    # atom's negation, and starts as true. Gates have negative numbers: see `least_fixpoint`.
-    literal_of = dict(literals)
-    net_of = {atom: -1 - index for index, atom in enumerate(atoms)}
-    literal_of.update((atom, 2 * net + 1) for atom, net in net_of.items())
+    # atom's negation, and starts as true. Gates have negative numbers: see `least_fixpoint`. They
+    # are evaluated in that order, so what holds is passed on in the same round.
+    literal_of, net_of, last = dict(literals), {}, 0
+    for atom in _nearest_first(atoms, bodies):
+        last -= len(bodies[atom]) + 1
+        net_of[atom] = last
+        literal_of[atom] = 2 * last + 1
     definitions: dict[int, list[int]] = {}
-    for atom in atoms:
-        alternatives = []
-        for body in bodies[atom]:
-            net = -1 - len(atoms) - len(definitions)
-            definitions[net] = _literals(body, literal_of)
-            alternatives.append(2 * net + 1)
-        definitions[net_of[atom]] = alternatives
+    for atom, net in net_of.items():
+        nets = range(net + len(bodies[atom]), net, -1)
+        for body_net, body in zip(nets, bodies[atom], strict=True):
+            definitions[body_net] = _literals(body, literal_of)
+        definitions[net] = [2 * body_net + 1 for body_net in nets]
     initial = dict.fromkeys(definitions, False) | dict.fromkeys(net_of.values(), True)
     gate_literals = builder.least_fixpoint(definitions, initial)
     literals.update((atom, gate_literals[net] ^ 1) for atom, net in net_of.items())
+
+
+def _nearest_first(atoms: list[int], bodies: Bodies) -> list[int]:
+    """Atoms that depend on each other, by the number of rules that lead to them from outside."""
+    inside, readers = set(atoms), dict[int, list[int]]()
+    for atom in atoms:
+        for condition in {abs(c) for body in bodies[atom] for c in body} & inside:
+            readers.setdefault(condition, []).append(atom)
+    # Without a rule from outside no atom holds, and any order will do.
+    order = [a for a in atoms if any(inside.isdisjoint(map(abs, body)) for body in bodies[a])]
+    reached = set(order)
+    for atom in order:
+        new = [reader for reader in readers.get(atom, ()) if reader not in reached]
+        reached.update(new)
+        order += new
+    return order + [atom for atom in atoms if atom not in reached]
 
 
 # ------------------------------------------------------------------------

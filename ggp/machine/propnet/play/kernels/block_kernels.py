@@ -405,7 +405,7 @@ def _run_loop(
     changes = True
     at = start
     while changes:
-        changes = False
+        changed = splat(np.uint64(0), width)
         at = start
         for g in range(first, end):
             value = splat(_ALL, width)
@@ -416,9 +416,9 @@ def _run_loop(
                 value = but_not(value, load(rows, item(tape.inputs, at) * words, width))
                 at += 1
             out = item(tape.outputs, g) * words
-            if reduce_or(bxor(value, load(rows, out, width))):
-                changes = True
-                store(rows, out, value)
+            changed = bor(changed, bxor(value, load(rows, out, width)))
+            store(rows, out, value)
+        changes = reduce_or(changed)
     return at
 
 
