@@ -34,6 +34,7 @@ from ggp.console import (
     installed_version,
     show_error,
     show_report,
+    tell,
     verbose_option,
 )
 from ggp.errors import ConfigError, GGPError
@@ -225,10 +226,7 @@ def reproduce(
     values = {"results": [asdict(result) for result in results], "files": [str(f) for f in files]}
     show_report(Report(values, _parts(results, files)), as_json=as_json)
     if interrupted:
-        click.echo(
-            f"interrupted after {len(results)} of {len(experiments)}; the same command continues",
-            err=True,
-        )
+        tell(f"interrupted after {len(results)} of {len(experiments)}; the same command continues")
         return EXIT_INTERRUPTED
     if failed is not None:
         raise failed
@@ -242,7 +240,7 @@ def _tell_costs(grid: DuelGrid | None, settings: RunSettings, executor: Executor
     """Print a forecast of the cost of a grid on standard error, if there is one."""
     if grid is not None and not settings.quick and settings.seconds:
         for line in grid.forecast(settings, executor):
-            click.echo(line, err=True)
+            tell(line)
 
 
 def experiments_of(name: str) -> list[Experiment]:
