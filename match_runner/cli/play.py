@@ -135,7 +135,7 @@ class PlaySummary:
 )
 @conditions_options
 @seed_option("the first match; each later match adds 1")
-@place_options(jobs="one after the other, in this process", out="nowhere")
+@place_options(out="nowhere", jobs="one after the other, in this process")
 @backend_option
 @limits_option
 @threads_option(SHARED_THREADS)

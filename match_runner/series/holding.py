@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import click
-
 from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, bar_of, show_error, show_report, tell
 from ggp.errors import ConfigError, GGPError
 from ggp.machine import Limits

@@ -83,6 +83,9 @@ OTHERS: Mapping[str, Experiment] = {
 REPORT = "report"
 """Name of the report on all experiments of the first paper; others are named after the argument."""
 
+RUNS = Path("runs")
+"""Where results are kept, each under its name, unless `--out` says otherwise."""
+
 MATCHES = 100
 QUICK_MATCHES = 10
 QUICK_GRID_MINUTES = 18.0
@@ -95,7 +98,7 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
     return value
 
 
-@click.command(epilog=example("match-runner reproduce table1 --quick --out runs/paper"))
+@click.command(epilog=example("match-runner reproduce table1 --quick"))
 @click.argument(
     "what", type=click.Choice([*EXPERIMENTS, ALL, *PAPER_003, ALL_003, EVERYTHING, *GRIDS, *OTHERS])
 )
@@ -133,7 +136,7 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
 )
 @until_options
 @clock_option("players in a grid", Clock.WALL.value)
-@place_options("all processors", records=False)
+@place_options(out=str(RUNS / "WHAT"), jobs="all processors", records=False)
 @seed_option("all matches")
 @backend_option
 @limits_option
@@ -170,7 +173,7 @@ def reproduce(
     each takes; kriegspiel-cells.csv in DIR keeps them, with those that were played elsewhere.
     """
     place = read_place(options)
-    assert place.folder is not None  # the option is required
+    folder = place.folder or RUNS / what
     grid = GRIDS.get(what)
     usual_number = matches is None and options["most"] is None
     until = read_until(options, matches)
@@ -190,7 +193,7 @@ def reproduce(
         long,
         seed,
         backend,
-        place.folder,
+        folder,
         limits,
         only=only,
         seconds=60 * minutes,
