@@ -257,7 +257,7 @@ def print_rich(*parts: RenderableType) -> None:
     """Print tables and text on standard output, without interpreting any markup."""
     console = console_on(sys.stdout)
     for part in parts:
-        console.print(part)
+        console.print(part, crop=False)
 
 
 def show_report(report: Report, *, as_json: bool) -> None:
