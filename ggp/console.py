@@ -215,9 +215,17 @@ def is_of_input(error: GGPError) -> bool:
     return isinstance(error, GDLError | ConfigError | NoLegalMoveError | GoalError)
 
 
+def tell(text: str) -> None:
+    """Print a note on standard error, above a spinner or bar that stands there.
+
+    Whoever draws these replaces `sys.stderr`; `click.echo` would write past them.
+    """
+    sys.stderr.write(f"{text}\n")
+
+
 def show_error(text: str) -> None:
     """Print one line on standard error."""
-    click.echo(f"error: {_one_line(text)}", err=True)
+    tell(f"error: {_one_line(text)}")
 
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic], *, err: bool = True) -> None:
@@ -226,10 +234,10 @@ def show_diagnostics(diagnostics: Iterable[Diagnostic], *, err: bool = True) -> 
     Args:
         err: print to standard error instead of standard output.
     """
-    stream = sys.stderr if err else sys.stdout
+    stream, show = (sys.stderr, tell) if err else (sys.stdout, click.echo)
     width = shutil.get_terminal_size().columns if stream.isatty() else None
     for diagnostic in diagnostics:
-        click.echo(diagnostic.laid_out(width), err=err)
+        show(diagnostic.laid_out(width))
 
 
 def announce(text: str) -> None:
@@ -249,7 +257,7 @@ def print_rich(*parts: RenderableType) -> None:
     """Print tables and text on standard output, without interpreting any markup."""
     console = console_on(sys.stdout)
     for part in parts:
-        console.print(part)
+        console.print(part, crop=False)
 
 
 def show_report(report: Report, *, as_json: bool) -> None:
@@ -368,7 +376,7 @@ class _StderrHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            click.echo(self.format(record), err=True)
+            tell(self.format(record))
         except Exception:
             self.handleError(record)
 

@@ -68,8 +68,12 @@ class Table:
         ]
 
     def __rich__(self) -> rich.table.Table:
-        """The table for a terminal, without characters that could disturb it."""
+        """The table for a terminal, without characters that could disturb it.
+
+        Where it is too wide, headings and texts wrap, but no number.
+        """
         from rich import box
+        from rich.cells import cell_len
         from rich.table import Table as RichTable
         from rich.text import Text
 
@@ -82,13 +86,18 @@ class Table:
             title_style="",
             title_justify="left",
         )
-        for name in self.headings:
-            is_number = name.startswith("#")
+        rows = [list(map(printable, row)) for row in self.texts()]
+        for number, heading in enumerate(self.headings):
+            name = heading.removeprefix("#")
+            is_number = name != heading
+            cells = [*name.split(), *(row[number] for row in rows)] if is_number else []
             table.add_column(
-                name.removeprefix("#"), justify="right" if is_number else "left", no_wrap=is_number
+                name,
+                justify="right" if is_number else "left",
+                min_width=max(map(cell_len, cells), default=None),
             )
-        for row in self.texts():
-            table.add_row(*map(printable, row))
+        for row in rows:
+            table.add_row(*row)
         return table
 
     def html(self) -> str:

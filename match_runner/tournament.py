@@ -16,6 +16,7 @@ from openskill.models import PlackettLuce, PlackettLuceRating
 from rich.console import RenderableType
 from rich.text import Text
 
+from ggp import given
 from ggp.errors import ConfigError
 from ggp.gdl.games import list_games
 from ggp.machine.games import backends, is_named, load_program
@@ -382,8 +383,11 @@ def _one_of(names: Iterable[str]) -> _Setting:
     return _Setting(f"one of {', '.join(options)}", lambda value: value in options)
 
 
+_LENGTH = _Setting("a whole number above 0", lambda v: _is_whole(v) and 1 <= v <= MAX_ROUNDS)
+
 _SETTINGS: Mapping[str, _Setting] = {
-    "rounds": _Setting("a whole number above 0", lambda v: _is_whole(v) and 1 <= v <= MAX_ROUNDS),
+    "matches": _LENGTH,
+    "rounds": _LENGTH,
     "start_clock": _Setting(
         "a whole number of seconds", lambda v: _is_whole(v) and 0 <= v <= MAX_CLOCK_S
     ),
@@ -402,6 +406,9 @@ _SETTINGS: Mapping[str, _Setting] = {
     ),
 }
 """Settings of the whole tournament and of single games, with their requirements."""
+
+_LENGTHS = ("matches", "rounds")
+"""Settings of which one says how long the series of a game is."""
 
 _FIELDS = {"play_clock": "play_clock_s", "start_clock": "start_clock_s", "pause": "pause_s"}
 """Fields of `ConditionOptions` that have other names than their settings."""
@@ -430,9 +437,10 @@ def _tournament(data: Mapping[str, Any], folder: Path) -> Series:
     if not isinstance(games, list) or not games:
         raise ConfigError('games must be a list such as ["monty_hall", "kuhn_poker"]')
     general = {name: data[name] for name in _SETTINGS if name in data}
+    size = len(players) if roles == "rotate" else 1
     series = Series(
         players=players,
-        games=tuple(_game(game, general, folder, players) for game in games),
+        games=tuple(_game(game, general, folder, players, size) for game in games),
         rotate=roles == "rotate",
         equal_states=equal_states,
         seed=seed,
@@ -454,8 +462,9 @@ def _texts(data: object, table: str) -> dict[str, str]:
 
 
 def _game(
-    data: object, general: Mapping[str, Any], folder: Path, players: Mapping[str, str]
+    data: object, general: Mapping[str, Any], folder: Path, players: Mapping[str, str], size: int
 ) -> SeriesGame:
+    """A game with its own settings, or those of all; a round has `size` matches."""
     table: Mapping[str, Any] = data if isinstance(data, dict) else {"game": data}
     name = table.get("game")
     if not isinstance(name, str):
@@ -464,14 +473,16 @@ def _game(
     is_known = is_named(name) or name in list_games()
     program = load_program(name if is_known else str(folder / name))
     settings = {**general, **table}
+    length = table if any(key in table for key in _LENGTHS) else general
     try:
         for key, setting in _SETTINGS.items():
             if key in settings and not setting.fits(settings[key]):
                 raise ConfigError(f"{key} must be {setting.text}")
         fixed = _texts(table.get("fixed", {}), "fixed")
         has_remote = any(map(is_address, (*players.values(), *fixed.values())))
-        fields = {_FIELDS.get(key, key): settings[key] for key in _SETTINGS if key in settings}
-        rounds = fields.pop("rounds", 1)
+        conditions_given = [key for key in settings if key in _SETTINGS and key not in _LENGTHS]
+        fields = {_FIELDS.get(key, key): settings[key] for key in conditions_given}
+        rounds = given.rounds_of(length.get("matches"), length.get("rounds"), size, usual=1)
         options = ConditionOptions(**fields)
         conditions = options.of_match(has_remote=has_remote, patient=True)
         if has_remote:

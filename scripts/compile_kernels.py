@@ -11,6 +11,7 @@ and neither compiles what the other has compiled.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import subprocess
@@ -57,6 +58,10 @@ PIECES = (
 neighbours need different kernels."""
 
 
+CPU_SECONDS = 100
+"""What all of this takes (`make setup`, 2026-11-30)."""
+
+
 def main(arguments: list[str]) -> None:
     """Compile what is not there, and show how far that is."""
     if arguments[:1] == ["--work"]:
@@ -68,8 +73,19 @@ def main(arguments: list[str]) -> None:
     if done.is_file() and done.read_text(encoding="utf-8") == made:
         return
     kernel_files.prepare(folder, tuple(levels))
+    each = " for each level of processors" if levels else ""
+    print(f"compiling kernels, once: about {CPU_SECONDS} seconds of CPU time{each}", flush=True)
     compile_all(folder, levels)
+    if not arguments:
+        asyncio.run(note_for_servers())
     done.write_text(made, encoding="utf-8")
+
+
+async def note_for_servers() -> None:
+    """Note that the kernels of `ggp serve` are there, so that its first start does not look."""
+    from ggp.server.workers.kernels import fill_cache
+
+    await fill_cache("auto", "auto")
 
 
 def compile_all(folder: Path, levels: list[str]) -> None:

@@ -169,7 +169,7 @@ if ! is_new_enough "$venv/bin/python" || ! "$venv/bin/python" -m pip --version >
 fi
 rm -f "$stamp"
 
-say "installing the project and its tools into $venv"
+say "installing the project and its tools into $venv, which takes a minute or two"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \
     --editable '.[dev]' &
 installing=$!

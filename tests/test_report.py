@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from ggp.console import show_report
+from ggp.console import print_rich, show_report
 from ggp.report import Report, Table, rounded
 from ggp.statistics import Interval
 
@@ -34,6 +34,20 @@ def test_a_table_is_safe_in_terminals_and_notebooks() -> None:
     assert any(line.split() == ["a", "b", "0.50", "1,234"] for line in lines)
     assert "&lt;c&gt;" in TABLE.html()
     assert TABLE.html().count("text-align:right") == 2 * 4
+
+
+@pytest.mark.parametrize("width", [10, 30, 60])
+def test_no_number_is_cut_however_narrow_the_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr("ggp.console._PIPE_WIDTH", width)
+    numbers = [10**k for k in range(5, 9)]
+    print_rich(Table([(f"#goal of player{n}", ",") for n in range(4)], [numbers]))
+    shown = capsys.readouterr().out
+    assert [number for number in numbers if f"{number:,}" not in shown] == []
+    assert shown.count("player") == 4
+    assert "…" not in shown
 
 
 def test_a_report_is_for_people_or_for_programs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,10 +100,23 @@ def _measure_backend(options: GameOptions, seconds: float) -> dict[str, Any]:
     }
 
 
+_WORDS = {
+    "build_s": "seconds to build it",
+    "states_per_s": "states a second",
+    "playouts_per_s": "playouts a second",
+    "finished": "share that ended",
+    "cpu_seconds": "CPU seconds",
+    "states_per_cpu_s": "states a CPU second",
+}
+"""What the table calls a measurement, if not by its name."""
+
+
 def _parts(rows: list[dict[str, Any]], seconds: float) -> Iterator[Table | str]:
-    numbers = ("build s", "playouts", "states/s", "playouts/s", "finished", "s", "CPU s")
-    head = ("backend", *((f"#{name}", ",") for name in (*numbers, "states/CPU s", "batches")))
-    yield Table(head, [list(row.values()) for row in rows])
+    measured = [name for name in rows[0] if name != "backend"]
+    yield Table(
+        ("", *(f"#{row['backend']}" for row in rows)),
+        [(_WORDS.get(name, name), *(f"{row[name]:,}" for row in rows)) for name in measured],
+    )
     for row in rows:
         if row["batches"] == 1 and row["seconds"] > seconds:
             yield (

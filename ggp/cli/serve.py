@@ -28,7 +28,7 @@ from ggp.cli.arguments import (
     threads_for,
     threads_option,
 )
-from ggp.console import announce, example, verbose_option
+from ggp.console import announce, example, tell, verbose_option
 from ggp.launch import Loading
 from ggp.server.http.listening import DEFAULT_ADDRESS, DEFAULT_PORT, listening_on
 
@@ -253,12 +253,10 @@ async def _compile(player: str, backend: str) -> None:
     """Compile the kernels of a player, and report the progress."""
     from ggp.server.workers.kernels import fill_cache
 
-    click.echo(
-        "compiling machine code, only once; until then busy, playing any legal move", err=True
-    )
+    tell("compiling machine code, only once; until then busy, playing any legal move")
     progress = _Progress()
     await fill_cache(player, backend, progress)
-    click.echo(f"compiled in {progress.seconds:.0f} s: ready", err=True)
+    tell(f"compiled in {progress.seconds:.0f} s: ready")
 
 
 class _Teller:
@@ -295,4 +293,4 @@ class _Progress:
         now = time.monotonic()
         if now - self._said_s >= PROGRESS_S:
             self._said_s = now
-            click.echo(f"compiled {num} of {parts} parts in {now - self._began_s:.0f} s", err=True)
+            tell(f"compiled {num} of {parts} parts in {now - self._began_s:.0f} s")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from ggp.errors import ConfigError
-from ggp.given import checked_clock, checked_count, checked_seed, checked_text, rounds_of
+from ggp.given import checked_clock, checked_seed, checked_text, rounds_of
 from ggp.machine import Limits, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_program
@@ -169,7 +169,8 @@ def tournament(
     games: Sequence[Playable | str] | str | os.PathLike[str],
     players: Mapping[str, str] | None = None,
     *,
-    rounds: int = 1,
+    rounds: int | None = None,
+    matches: int | None = None,
     seed: int = 0,
     play_clock: float | None = None,
     clock: str = "wall",
@@ -182,13 +183,17 @@ def tournament(
         games: games, or arguments of `load`; without `players`, the path of a TOML file that
             describes the whole tournament, as `match-runner tournament` reads it.
         players: spec or address of each player by its name.
-        rounds: number of rounds of each game; in each, every player plays every role once.
+        rounds: number of rounds of each game, 1 by default; in each, every player plays every role
+            once.
+        matches: number of matches of each game, instead of rounds: a multiple of the number of
+            players.
         seed, play_clock, clock: as for `compare`; a file specifies its own.
         minutes: time after which no round begins, except the first.
         advance: called after each match.
 
     Raises:
-        ConfigError: a wrong file, an unknown player, option or clock, no round, or a wrong seed.
+        ConfigError: a wrong file, an unknown player, option or clock, no whole number of
+            rounds, or a wrong seed.
         MachineError: no machine can be built.
     """
     from match_runner.match.conditions import Conditions
@@ -200,9 +205,9 @@ def tournament(
             raise ConfigError("say who plays: players={name: spec}, or the path of a TOML file")
         return _play_series(read_tournament(Path(games)), minutes, advance, summarize)
     checked_seed(seed)
-    checked_count(rounds, "rounds")
     if isinstance(games, str | os.PathLike):
         raise ConfigError("games must be a list such as ['meier'] if there are players")
+    rounds = rounds_of(matches, rounds, len(players), usual=1)
     conditions = Conditions(play_clock_s=play_clock, clock=checked_clock(clock))
     opened = list(map(_open, games))
     entries = tuple(SeriesGame(game.name, game.program, rounds, conditions) for game in opened)

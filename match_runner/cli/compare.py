@@ -23,7 +23,7 @@ from ggp.cli.arguments import (
     seed_option,
     threads_option,
 )
-from ggp.console import example, verbose_option
+from ggp.console import example, tell, verbose_option
 from ggp.errors import ConfigError
 from ggp.gdl.games import title_of
 from ggp.given import rounds_of
@@ -167,9 +167,9 @@ def compare(
     check_series(series)
     if place.folder is None:
         place = replace(place, folder=_default_folder(series))
-        click.echo(f"the series is kept in {place.folder}; the same command continues it", err=True)
+        tell(f"the series is kept in {place.folder}; the same command continues it")
     for note in ignored(conditions, (*compared, *fixed_players.values())):
-        click.echo(f"note: {note}", err=True)
+        tell(f"note: {note}")
     if not as_json:
         hint_at_warnings(game, program.diagnostics)
 

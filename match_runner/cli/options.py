@@ -43,14 +43,12 @@ def _all_of(*options: Callable[[_F], _F]) -> Callable[[_F], _F]:
     return decorate
 
 
-def place_options(
-    jobs: str = "1", out: str | None = None, *, records: bool = True
-) -> Callable[[_F], _F]:
+def place_options(*, out: str, jobs: str = "1", records: bool = True) -> Callable[[_F], _F]:
     """Options for every field of `StoragePlace`, passed as keyword arguments of the same names.
 
     Args:
+        out: default folder of results, for the help.
         jobs: default number of parallel matches, for the help.
-        out: default folder of results, for the help; without a default, `--out` is required.
         records: whether there is a `--record`.
     """
     record = click.option(
@@ -84,8 +82,7 @@ def place_options(
             "--out",
             "folder",
             type=FolderPath(),
-            required=out is None,
-            show_default=out or False,
+            show_default=out,
             metavar="DIR",
             help="Folder for results. The same command continues from them.",
         ),

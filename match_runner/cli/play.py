@@ -20,7 +20,7 @@ from ggp.cli.arguments import (
     seed_option,
     threads_option,
 )
-from ggp.console import example, show_diagnostics, verbose_option
+from ggp.console import example, show_diagnostics, tell, verbose_option
 from ggp.gdl.games import title_of
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
@@ -135,7 +135,7 @@ class PlaySummary:
 )
 @conditions_options
 @seed_option("the first match; each later match adds 1")
-@place_options(jobs="one after the other, in this process", out="nowhere")
+@place_options(out="nowhere", jobs="one after the other, in this process")
 @backend_option
 @limits_option
 @threads_option(SHARED_THREADS)
@@ -176,7 +176,7 @@ def play(
     people = [role for role, text in specs.items() if text == HUMAN]
     check_series(replace(series, players={**specs, **dict.fromkeys(people, "random")}))
     for note in ignored(conditions, specs.values()):
-        click.echo(f"note: {note}", err=True)
+        tell(f"note: {note}")
     if not as_json:
         _show_warnings(program)
     show = printer(summarize, as_json=as_json)
@@ -215,7 +215,7 @@ def _show_warnings(program: GameDefinition) -> None:
     show_diagnostics(program.diagnostics[:MAX_WARNINGS])
     if len(program.diagnostics) > MAX_WARNINGS:
         num_hidden = len(program.diagnostics) - MAX_WARNINGS
-        click.echo(f"{num_hidden} more warnings: `ggp validate {program.source.name}`", err=True)
+        tell(f"{num_hidden} more warnings: `ggp validate {program.source.name}`")
 
 
 def _parts(summary: PlaySummary) -> Iterator[RenderableType]:

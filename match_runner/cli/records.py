@@ -26,6 +26,7 @@ from ggp.console import (
     print_json,
     print_rich,
     show_error,
+    tell,
     verbose_option,
 )
 from ggp.errors import ConfigError, GGPError, MachineError, MatchError
@@ -136,7 +137,7 @@ def _check(record: MatchRecord) -> int:
         show_error(str(error))
         return EXIT_FAILED
     except GGPError as error:
-        click.echo(f"not checked against the rules: {error}", err=True)
+        tell(f"not checked against the rules: {error}")
     return 0
 
 

@@ -70,7 +70,7 @@ class MatchArtist(Artist):
             over: whether the match is over.
         """
         fluents = tuple(fluents)
-        state = self.picture(fluents)
+        state = self.picture(fluents, over=over)
         if self._words is not None:
             lines = self._words.lines_after(turn)
             state["facts"] = [*map(fact, lines), *state["facts"]]

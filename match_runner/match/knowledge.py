@@ -7,6 +7,7 @@ may then still be false. The terminal and the table's page say which of the two 
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -19,6 +20,7 @@ from ggp.errors import GGPError
 from ggp.machine.abilities import Wordy
 from ggp.machine.base import FloatArray, Machine
 from ggp.players.parts.tracker import Submission, Tracker
+from ggp.run.clocks import TellsTime
 from ggp.search.anytime import Deadline
 
 PARTICLES, EXACT, ATTEMPTS = 200, 2_000, 200_000
@@ -86,13 +88,14 @@ class Knowledge:
         *,
         in_time: bool,
         most_s: float = MAX_S,
+        clock: TellsTime = time.monotonic,
     ) -> None:
         """Take in a turn that is over; None stands for an unknown move or unknown percepts.
 
         Args:
-            most_s: most seconds that finding states may take, at most `MAX_S`.
+            most_s: most seconds of `clock` that finding states may take, at most `MAX_S`.
         """
-        deadline = Deadline.after(min(most_s, MAX_S))
+        deadline = Deadline(clock() + min(most_s, MAX_S), clock)
         try:
             self._tracker.observe(move, percepts, Submission(submitted, in_time), deadline)
             self._is_lost = False

@@ -16,7 +16,7 @@ from ggp.gdl import parse_term
 from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.terms import Term
 from ggp.machine.definition import GameDefinition
-from match_runner.pictures.faces import CARDS, faces_of
+from match_runner.pictures.faces import CARDS, faces_of, label_of
 from match_runner.pictures.grids import recognise
 from match_runner.pictures.kinds import (
     KINDS,
@@ -33,7 +33,10 @@ from match_runner.pictures.kinds import (
 from match_runner.pictures.moves import Moves, moves_of
 from match_runner.pictures.shapes import Values, chains_of, flatten, shapes_of
 from match_runner.pictures.side_file import NO_SIDE_FILE, plain, read_side_file
-from match_runner.pictures.words import GameWords, in_order
+from match_runner.pictures.words import CONTROL, GameWords, in_order
+
+_GAP = "\N{HORIZONTAL ELLIPSIS}"
+"""Stands for what differs in a kind of fluents."""
 
 _MAX_TERMS = 100_000
 """Most parsed terms that we keep: states of a match share most of their fluents."""
@@ -129,9 +132,17 @@ class Artist:
     def __init__(self, program: GameDefinition, side_file: Path | None = None) -> None:
         self.layout = Layout.of(program.as_program(), side_file)
 
-    def picture(self, texts: Iterable[str]) -> Any:
-        """Picture of some terms, given in canonical KIF."""
-        return self.layout.picture(map(term_of, texts)).to_json()
+    def picture(self, texts: Iterable[str], *, over: bool = False) -> Any:
+        """Picture of some terms, given in canonical KIF.
+
+        Args:
+            over: whether the match is over, so that it is nobody's turn.
+        """
+        picture = self.layout.picture(map(term_of, texts)).to_json()
+        for each in picture["facts"] if over else ():
+            if each["text"].startswith(f"({CONTROL} "):
+                each["words"] = ""
+        return picture
 
     def heat(self, shares: Mapping[str, float]) -> Any:
         """Picture of terms with their probabilities."""
@@ -197,11 +208,18 @@ class Artist:
         return self.layout.words.fluent(term_of(text)) or in_order(term_of(text))
 
     def name_of(self, text: str) -> str:
-        """A kind of fluents in words, with gaps for what differs: `the … wire is armed`."""
+        """What a kind of fluents says, as an answer to what differs: `which wire is armed`.
+
+        For words with gaps elsewhere than at the beginning or the end it is the relation's name.
+        """
         term = term_of(text)
         skeleton, leaves = flatten(term)
-        words = self.layout.words.around(term, range(len(leaves)), "\N{HORIZONTAL ELLIPSIS}")
-        return words or plain(str(term) if skeleton[0] is None else skeleton[0][0])
+        words = self.layout.words.around(term, range(len(leaves)), _GAP) or ""
+        before, gap, after = words.partition(_GAP)
+        if gap and not before.removesuffix("the ") and _GAP not in after and after.strip():
+            return f"which{after}"
+        label = label_of(before) if not after.replace(_GAP, "").strip() else ""
+        return label or plain(str(term) if skeleton[0] is None else skeleton[0][0])
 
     def marks(self, moves: Mapping[str, str], old: Json, new: Json) -> list[str]:
         """Cells that moves name; for a piece dropped into a column, the cell where it landed.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ggp.gdl.analysis.told_moves import PLAIN
+from ggp.gdl.program import RANDOM
 from ggp.gdl.terms import Compound, Symbol, Term
 from match_runner.pictures.moves import Moves, Spot
 from match_runner.pictures.shapes import Skeleton, flatten
@@ -79,7 +80,8 @@ class GameWords:
         if text is not None:
             return text
         if isinstance(fluent, Compound) and fluent.name == CONTROL and len(fluent.args) == 1:
-            return _short(f"{plain(str(fluent.args[0]))} to move")
+            mover = str(fluent.args[0])
+            return _short(f"{'chance' if mover == RANDOM else plain(mover)} to move")
         return None
 
     def around(self, fluent: Term, gaps: Collection[int], gap: str = " ") -> str | None:

@@ -15,9 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import click
-
-from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, bar_of, show_error, show_report
+from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, bar_of, show_error, show_report, tell
 from ggp.errors import ConfigError, GGPError
 from ggp.machine import Limits
 from ggp.report import Report
@@ -135,10 +133,7 @@ def hold_series(
     show(snapshot)
     if interrupted:
         hint = "; the same command continues" if place.folder else ""
-        click.echo(
-            f"interrupted after {len(snapshot.matches)} of {snapshot.planned} matches{hint}",
-            err=True,
-        )
+        tell(f"interrupted after {len(snapshot.matches)} of {snapshot.planned} matches{hint}")
         return EXIT_INTERRUPTED
     problems = [
         *(f"{failure}; the same command tries again" for failure in failures),
@@ -210,9 +205,9 @@ def snapshot_of(series: Series, store: Store, until: StoppingRule | None = None)
 
 
 def _say_forecasts(forecasts: Sequence[Forecast]) -> None:
-    click.echo("matches needed to show that one player is better than another by", err=True)
+    tell("matches needed to show that one player is better than another by")
     for forecast in forecasts:
-        click.echo(f"  {forecast_text(forecast)}", err=True)
+        tell(f"  {forecast_text(forecast)}")
 
 
 class RecordFiles:

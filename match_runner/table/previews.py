@@ -9,8 +9,7 @@ knows by then.
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -33,10 +32,10 @@ MATCHES, TURNS = 10, 200
 """Most random matches, and most turns of all of them together."""
 
 FOLLOWING_S = 0.5
-"""Most seconds in which a role's knowledge follows one turn."""
+"""Most seconds of processor time in which a role's knowledge follows one turn."""
 
 MAX_S = 4.0
-"""Most seconds of processor time for one game; somebody may wait twice as long."""
+"""Most seconds of processor time for one game, so that a busy machine shows what any other does."""
 
 MAX_HIDDEN, MAX_MOVES = 2, 3
 
@@ -91,7 +90,7 @@ class _RandomMatches:
         backend = "prolog" if program.as_program().rules else "auto"
         self._machine = build_machine(program, backend)
         self._artist, self._rng = artist, np.random.default_rng(0)
-        self._deadline = Deadline(MAX_S, _stopwatch())
+        self._deadline = Deadline(cpu_seconds() + MAX_S, cpu_seconds)
         # Machines that only the knowledge of a role uses.
         self._own = {
             role: build_machine(program, backend)
@@ -174,13 +173,7 @@ class _RandomMatches:
         for role, mind in self._minds.items():
             move = machine.move_text(int(joint[role]))
             seen = machine.percept_texts(int(percepts[role]))
-            mind.observe(move, seen, move, in_time=True, most_s=FOLLOWING_S)
-
-
-def _stopwatch() -> Callable[[], float]:
-    """Clock from 0: the seconds of processor time, or half of all seconds if those are more."""
-    began_s, began_cpu_s = time.monotonic(), cpu_seconds()
-    return lambda: max(cpu_seconds() - began_cpu_s, (time.monotonic() - began_s) / 2)
+            mind.observe(move, seen, move, in_time=True, most_s=FOLLOWING_S, clock=cpu_seconds)
 
 
 def _hidden(artist: Artist, shares: Mapping[str, float]) -> Iterator[str]:

@@ -294,7 +294,7 @@ def _draw_states(
             if machine.terminal(state)[0] or not is_legal(machine, state, role, joint[:, role])[0]:
                 raise MatchError(f"turn {frame['turn']} of the log: {name} cannot play {text}")
         state = machine.step(state, joint).states
-        frame["state"] = artist.picture(machine.fluents(state)[0])
+        frame["state"] = artist.picture(machine.fluents(state)[0], over=frame["over"])
         frame["moves"] = moves
         frame["marks"] = artist.marks(moves, last_frame["state"], frame["state"])
     if not machine.terminal(state)[0]:

@@ -92,6 +92,8 @@ def test_a_tournament_is_given_by_values_or_a_file(tmp_path: Path) -> None:
         '[players]\nfirst = "legal"\ndice = "random"\n'
     )
     assert ggp.tournament(file).to_json() == result.to_json()
+    same = ggp.tournament(["kuhn_poker", "monty_hall"], players, matches=4, seed=3)
+    assert same.to_json() == result.to_json()
     assert repr(result) == "<TournamentSummary of kuhn_poker, monty_hall: 8 of 8 matches>"
     assert set(result.frame()["game"]) == {"kuhn_poker", "monty_hall", "all games"}
     with pytest.raises(ConfigError, match="give a file that ends in"):

@@ -21,7 +21,7 @@ from ggp.cli.arguments import (
     json_option,
     seed_option,
 )
-from ggp.console import example, installed_version, show_report, spinner, verbose_option
+from ggp.console import example, installed_version, show_report, spinner, tell, verbose_option
 from ggp.errors import ConfigError
 from ggp.labs.learning.env import make
 from ggp.labs.learning.learnt_seeds import LearntSeed, Task, learn_seeds
@@ -165,16 +165,16 @@ def learn(
             learner.resume(snapshot, str(path))
     first_update = learner.updates
     try:
-        with spinner(f"learning {game}") as tell:
+        with spinner(f"learning {game}") as update:
             report = learner.learn(
                 updates=updates,
                 seconds=None if budget is None else 60 * budget,
-                progress=_progress(tell),
+                progress=_progress(update),
             )
     except KeyboardInterrupt:
         if learner.updates > first_update:  # else there is nothing new
             write_policy(path, learner.snapshot(name, installed_version()))
-            click.echo(f"interrupted; written to {path}; resume with --continue", err=True)
+            tell(f"interrupted; written to {path}; resume with --continue")
         raise
     write_policy(path, learner.snapshot(name, installed_version()))
     values = {
@@ -197,10 +197,10 @@ def learn(
     show_report(Report(values, parts), as_json=as_json)
 
 
-def _progress(tell: Callable[[str], None]) -> Callable[[LearningReport], None]:
+def _progress(update: Callable[[str], None]) -> Callable[[LearningReport], None]:
     def progress(report: LearningReport) -> None:
         rewards = ", ".join(f"{role} {_goal(value)}" for role, value in report.rewards.items())
-        tell(f"{report.share:.0%}, {report.decisions:,} decisions; {rewards}")
+        update(f"{report.share:.0%}, {report.decisions:,} decisions; {rewards}")
 
     return progress
 
@@ -242,12 +242,12 @@ def learn_several(
 ) -> None:
     """Learn from each task, report the exploitability of each seed, and write the best file."""
     num_done = 0
-    with spinner(f"learning from {len(tasks)} seeds") as tell:
+    with spinner(f"learning from {len(tasks)} seeds") as update:
 
         def progress(seed: LearntSeed) -> None:
             nonlocal num_done
             num_done += 1
-            tell(f"{num_done} of {len(tasks)}; seed {seed.seed} gives {seed.given_away:.2f} away")
+            update(f"{num_done} of {len(tasks)}; seed {seed.seed} gives {seed.given_away:.2f} away")
 
         learnt_seeds = learn_seeds(tasks, jobs=jobs, scheduler=scheduler, progress=progress)
     best = learnt_seeds[0]

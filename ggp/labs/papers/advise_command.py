@@ -23,7 +23,7 @@ from ggp.cli.arguments import (
     length_options,
 )
 from ggp.cli.properties import walks_for
-from ggp.console import EXIT_INTERRUPTED, bar_of, listed, spinner
+from ggp.console import EXIT_INTERRUPTED, bar_of, listed, spinner, tell
 from ggp.errors import ConfigError, MatchError
 from ggp.given import rounds_of
 from ggp.library import compare
@@ -203,7 +203,7 @@ def advise(
         }
     choices = {name: {"player": choice.player, "why": choice.why} for name, choice in auto.items()}
     for why, names in _roles_by_choice(choices).items():
-        click.echo(f"advice before any match: {why[0]} as {listed(names)}: {why[1]}", err=True)
+        tell(f"advice before any match: {why[0]} as {listed(names)}: {why[1]}")
     with spinner(f"walking through {options.game}"):
         properties = measure_properties(machine, walks_for(machine), options.seed)
     reasons, leans = reasons_of(properties), {choice.player for choice in auto.values()}
@@ -217,7 +217,7 @@ def advise(
             result["player"] = "auto"  # which is not among those that played
         elif said != result["player"]:
             said = result["player"]
-            click.echo(f"advice after {result['matches']} matches: {said}", err=True)
+            tell(f"advice after {result['matches']} matches: {said}")
         result |= {"clock": clock, "seed": options.seed, "backend": summary.backend}
         advices.append(result | {"properties": properties.report().values, "auto": choices})
 

@@ -21,7 +21,7 @@ export function gameCards(games, own, onChoose) {
   const offers = [...games, { name: own, title: "Your own rules" }];
   const cards = offers.map((offer) => {
     const thumb = el("div", { class: "thumb half-place", "aria-hidden": "true" });
-    const facts = el("p", { class: "quiet game-facts" });
+    const facts = el("p", { class: "quiet game-facts" }, "Trying it out …");
     const button = el("button", {
       type: "button", class: "game-button", "data-game": offer.name, "aria-pressed": "false", tabindex: "-1",
       onClick: () => onChoose(offer.name),

@@ -6,7 +6,7 @@ import { chooser } from "./choosing.js";
 import { ask, counted, el, fill, follow, knownText, name, say, scores, show, stay } from "./dom.js";
 import { redrawn } from "./motion.js";
 import { aboutGame, drawState, progress } from "./panels.js";
-import { ending, outcomeOf } from "./seat_end.js";
+import { ending, outcomeOf, resignedBy } from "./seat_end.js";
 import { flipButton, set, setting } from "./settings.js";
 import { play } from "./sound.js";
 import { inWords, isSaid, isWaiting, learn, move as moveWords, percept, wordsAndKif } from "./words.js";
@@ -101,7 +101,8 @@ export async function seat(id) {
       const { kind, words } = outcomeOf(snapshot);
       status.dataset.outcome = kind;
       fill(status, name(words));
-      fill(goals, ...(["won", "lost", "drew"].includes(kind) && !match.error ? scores(match.goals) : []));
+      if (resignedBy(match)) fill(goals, el("span", { class: "quiet" }, "no scores: it was not played out"));
+      else fill(goals, ...(["won", "lost", "drew"].includes(kind) && !match.error ? scores(match.goals) : []));
     } else if (snapshot.ask?.moves.length === 1 && setting("forced")) {
       const onlyMove = snapshot.ask.moves[0];
       fill(status, isWaiting(onlyMove.move) ? "You wait." : ["Your only move: ", wordsAndKif(onlyMove.words, onlyMove.move)]);

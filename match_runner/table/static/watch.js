@@ -7,7 +7,7 @@ import { aboutGame, progress } from "./panels.js";
 import { redrawn } from "./motion.js";
 import { moveList, player, valueChart } from "./replay.js";
 import { flipButton } from "./settings.js";
-import { inWords, learn, move as moveWords, saw } from "./words.js";
+import { inWords, isWaiting, learn, move as moveWords, saw } from "./words.js";
 
 export async function watch(path, id, key) {
   const query = key ? `?key=${encodeURIComponent(key)}` : "";
@@ -142,8 +142,8 @@ export async function watch(path, id, key) {
     const mind = player === undefined || snapshot.sees !== "all" ? null : mindOf(role);
     return el("article", { class: "card role", "aria-label": `Role ${role}` },
       el("h3", {}, name(role, 60), " ", el("span", { class: "quiet" }, name(player ?? (role === "random" ? "chance" : "played elsewhere"), 80))),
-      move === undefined ? null : el("p", {}, "moved ", moveWords(move)),
-      percepts ? el("p", { class: "seen" }, ...saw(percepts, frame.moves)) : null,
+      move === undefined ? null : el("p", {}, ...(isWaiting(move) ? ["waited"] : [role === "random" ? null : "played ", moveWords(move)])),
+      percepts && role !== "random" ? el("p", { class: "seen" }, ...saw(percepts, frame.moves)) : null,
       frame.views[role] ? drawPicture(frame.views[role], {}) : null,
       thought ? thinking("Thinking now", thought.decision) : decision && decision.values.some((value) => value.visits) ? thinking("What it thought", decision) : null,
       mind);

@@ -35,5 +35,5 @@ export function saw(percepts, moves) {
   const moveKifs = new Set(Object.entries(moves).map(([role, kif]) => `(did ${role} ${kif})`));
   if (!percepts.length) return ["saw nothing"];
   if (percepts.every((kif) => moveKifs.has(kif))) return ["saw every move"];
-  return ["saw ", ...percepts.filter(isSaid).flatMap((kif, number) => [number ? " · " : null, percept(kif)])];
+  return ["saw: ", ...percepts.filter(isSaid).flatMap((kif, number) => [number ? " · " : null, percept(kif)])];
 }

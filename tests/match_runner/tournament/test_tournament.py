@@ -118,6 +118,16 @@ def test_the_example_of_the_documentation_is_a_tournament(tmp_path: Path) -> Non
     assert len(plan_all(plan)) == 15
 
 
+def test_matches_and_rounds_of_a_file_say_the_same(tmp_path: Path) -> None:
+    games = 'games = ["kuhn_poker", { game = "exploding_bomb", matches = 3 }]\n'
+    by_rounds = read(GAMES + PLAYERS, tmp_path)
+    for length in ("matches = 6\n", "rounds = 2\n"):
+        assert plan_all(read(games + length + PLAYERS, tmp_path)) == plan_all(by_rounds)
+    two = '[players]\nplain = "legal"\ndice = "random"\n'
+    fixed = read('games = ["kuhn_poker"]\nroles = "fixed"\nmatches = 5\n' + two, tmp_path)
+    assert len(plan_all(fixed)) == 5
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -140,7 +150,7 @@ def test_the_example_of_the_documentation_is_a_tournament(tmp_path: Path) -> Non
         ("speed = 3\n" + GAMES + PLAYERS, "unknown setting 'speed'; settings: players, games,"),
         (
             'games = [{ game = "meier", seed = 3 }]\n' + PLAYERS,
-            "unknown setting 'seed' of the game meier; settings: game, fixed, rounds,",
+            "unknown setting 'seed' of the game meier; settings: game, fixed, matches, rounds,",
         ),
         (
             "seed = -1\n" + GAMES + PLAYERS,
@@ -154,6 +164,11 @@ def test_the_example_of_the_documentation_is_a_tournament(tmp_path: Path) -> Non
             'games = ["meier"]\nrounds = 0\n' + PLAYERS,
             "rounds must be a whole number above 0 (game",
         ),
+        (
+            'games = ["meier"]\nmatches = 4\n' + PLAYERS,
+            "it must be a multiple of 3, such as 3 or 6",
+        ),
+        ("matches = 3\n" + GAMES + PLAYERS, "give matches or rounds, not both"),
         ('games = ["meier"]\nrounds = true\n' + PLAYERS, "rounds must be a whole number above 0"),
         ("start_clock = 1.5\n" + GAMES + PLAYERS, "start_clock must be a whole number of seconds"),
         ("play_clock = inf\n" + GAMES + PLAYERS, "play_clock must be a number of seconds above 0"),

@@ -78,7 +78,7 @@ def test_games_are_cards_with_a_picture_and_what_matters(
         assert facts_of(page, "breakthrough")[:2] == ["Nothing hidden", "2 players"]
         assert facts_of(page, "connect_four")[2] == "13 to 39 turns"
         assert facts_of(page, "exploding_bomb")[:2] == [
-            "Hidden: the … wire is armed",
+            "Hidden: which wire is armed",
             "1 player, chance",
         ]
         assert facts_of(page, "kuhn_poker") == [

@@ -34,6 +34,7 @@ from ggp.console import (
     installed_version,
     show_error,
     show_report,
+    tell,
     verbose_option,
 )
 from ggp.errors import ConfigError, GGPError
@@ -82,6 +83,9 @@ OTHERS: Mapping[str, Experiment] = {
 REPORT = "report"
 """Name of the report on all experiments of the first paper; others are named after the argument."""
 
+RUNS = Path("runs")
+"""Where results are kept, each under its name, unless `--out` says otherwise."""
+
 MATCHES = 100
 QUICK_MATCHES = 10
 QUICK_GRID_MINUTES = 18.0
@@ -94,7 +98,7 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
     return value
 
 
-@click.command(epilog=example("match-runner reproduce table1 --quick --out runs/paper"))
+@click.command(epilog=example("match-runner reproduce table1 --quick"))
 @click.argument(
     "what", type=click.Choice([*EXPERIMENTS, ALL, *PAPER_003, ALL_003, EVERYTHING, *GRIDS, *OTHERS])
 )
@@ -132,7 +136,7 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
 )
 @until_options
 @clock_option("players in a grid", Clock.WALL.value)
-@place_options("all processors", records=False)
+@place_options(out=str(RUNS / "WHAT"), jobs="all processors", records=False)
 @seed_option("all matches")
 @backend_option
 @limits_option
@@ -169,7 +173,7 @@ def reproduce(
     each takes; kriegspiel-cells.csv in DIR keeps them, with those that were played elsewhere.
     """
     place = read_place(options)
-    assert place.folder is not None  # the option is required
+    folder = place.folder or RUNS / what
     grid = GRIDS.get(what)
     usual_number = matches is None and options["most"] is None
     until = read_until(options, matches)
@@ -189,7 +193,7 @@ def reproduce(
         long,
         seed,
         backend,
-        place.folder,
+        folder,
         limits,
         only=only,
         seconds=60 * minutes,
@@ -225,10 +229,7 @@ def reproduce(
     values = {"results": [asdict(result) for result in results], "files": [str(f) for f in files]}
     show_report(Report(values, _parts(results, files)), as_json=as_json)
     if interrupted:
-        click.echo(
-            f"interrupted after {len(results)} of {len(experiments)}; the same command continues",
-            err=True,
-        )
+        tell(f"interrupted after {len(results)} of {len(experiments)}; the same command continues")
         return EXIT_INTERRUPTED
     if failed is not None:
         raise failed
@@ -242,7 +243,7 @@ def _tell_costs(grid: DuelGrid | None, settings: RunSettings, executor: Executor
     """Print a forecast of the cost of a grid on standard error, if there is one."""
     if grid is not None and not settings.quick and settings.seconds:
         for line in grid.forecast(settings, executor):
-            click.echo(line, err=True)
+            tell(line)
 
 
 def experiments_of(name: str) -> list[Experiment]:
