@@ -67,8 +67,6 @@ def test_the_core_plays_without_labs_and_says_what_it_lacks(tmp_path: Path) -> N
     for spec, message in {
         "over": "unknown player 'over'",
         "hyperplay:sampler=hs": "must be sampler=hyperplay or sampler=los",
-        "mcts:values=x.npz": "lab of learning, which is not installed",
-        "hyperplay:model=policy:x.npz": "x.npz",
     }.items():
         with pytest.raises(ConfigError, match=message):
             parse_spec(spec)

@@ -17,12 +17,7 @@ import numpy as np
 from ggp.errors import GGPError
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States, is_open, player_roles
 from ggp.players.ismcts import ISMCTS
-from ggp.players.options.evaluations import (
-    learner_of_values,
-    learnt_form,
-    policies_field,
-    state_values_of,
-)
+from ggp.players.options.evaluations import learner_of_values, learnt_form
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.player import Context, Player
@@ -58,9 +53,6 @@ def learn_field(usual: int) -> Any:
 class MCTSOptions(GuidedOptions):
     """Options of `mcts`."""
 
-    values: str = policies_field(
-        "policies of `ggp learn`: their critic values leaves, instead of playouts"
-    )
     learn: int = learn_field(0)
 
 
@@ -81,8 +73,6 @@ class MCTS(ISMCTS):
         self._open = is_open(context.machine)
         super().__init__(options, context)
         self._context = context
-        if self.options.values:
-            self.values = state_values_of(self.options.values, self.machine, context.program)
         if self.options.learn:
             learnt_form()  # raises if it is not installed
         if not self._open:
@@ -138,7 +128,7 @@ class MCTS(ISMCTS):
             context = Context(
                 machine, role, rng, self._context.clock, program=self._context.program
             )
-            player = type(self)(replace(self.options, values="", learn=0), context)
+            player = type(self)(replace(self.options, learn=0), context)
             player.values = values
             return player
 

@@ -1,7 +1,7 @@
 """State values from a critic that learnt by self-play, and policies learnt during a match.
 
-The critic is read from a policy file that the user names, or trained during the match's start
-clock; players that search use it as a `StateValues` or an `Evaluation` (`CriticValues`).
+A critic is trained during the match's start clock, for trees (`StateValues`), or read from a policy
+file that the user names with `evaluation=FILE` (`Evaluation`).
 `MatchLearner` learns policies for the player `learned` within the clocks of a match.
 
 A critic sees the state, but it learnt from matches in which roles move by their own knowledge. So
@@ -112,7 +112,7 @@ class PolicyFiles:
                 than the state; or the rules are not known.
         """
         if program is None:
-            raise ConfigError(f"values={file} needs the rules of the game, and was given none")
+            raise ConfigError(f"evaluation={file} needs the rules of the game, and was given none")
         names, policy_file = names_of(program, machine), read_policy(Path(file))
         policy_file.check_game(names, file)
         learnt = policy_file.values()

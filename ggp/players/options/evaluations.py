@@ -2,7 +2,7 @@
 
 Installed packages, such as our labs, offer forms: `toml` files declare pieces, and `npz` files hold
 what `ggp learn` learned. So `evaluation=kriegspiel` stands for `kriegspiel.toml`, which comes with
-the games, and `values=mine.npz` for a critic.
+the games, and `evaluation=mine.npz` for a critic.
 """
 
 from __future__ import annotations
@@ -90,17 +90,6 @@ def evaluation_field(meaning: str) -> Any:
     )
 
 
-def policies_field(meaning: str) -> Any:
-    """An option for a file of `ggp learn`."""
-
-    def check(text: str) -> str:
-        if text:
-            learnt_form().check(text)
-        return text
-
-    return words("", meaning, "FILE", check, usual="none", names_file=bool, reads=str)
-
-
 def names_own_file(text: str) -> bool:
     """Whether a value of such an option names a file that does not come with the games."""
     return text != PLAYOUTS and not comes_with_games(text, ".toml")
@@ -123,18 +112,6 @@ def evaluation_of(
     if text == PLAYOUTS:
         return None
     return form_of(text).make(_path(text), machine, role, program)
-
-
-def state_values_of(file: str, machine: Machine, program: GameDefinition | None) -> StateValues:
-    """The learned values of states in a file.
-
-    Raises:
-        ConfigError: as for `evaluation_of`.
-    """
-    values = learnt_form().make(file, machine, 0, program)
-    assert callable(values)
-    learnt: StateValues = values
-    return learnt
 
 
 def learnt_form() -> EvaluationForm:

@@ -5,8 +5,7 @@
     threshold            by bands of win probability; threshold:40:70 has other thresholds, in
                          percent, and threshold:FILE has them fitted to the counts in FILE
     late                 20 % are late, and the server makes their first legal move; late:10: 10 %
-    policy:FILE          a strategy, such as `ggp solve GAME --strategy --json` prints, or policies
-                         that `ggp learn` wrote, whose names end in .npz
+    policy:FILE          a strategy, such as `ggp solve GAME --strategy --json` prints
     learned:FILE         counts of moves by information set, kept in FILE from match to match
 
 Installed packages may offer more (`MODELS`). Only `learned` writes a file, so that matches depend
@@ -36,7 +35,6 @@ from ggp.gdl.program import LEGAL
 from ggp.gdl.terms import signature
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
-from ggp.players.options.evaluations import LEARNT
 from ggp.players.options.option_fields import words
 from ggp.registry import Registry
 from ggp.search.opponent_models import ThresholdMoves
@@ -95,7 +93,7 @@ def model_of(
         role: the player's role.
         rng: the player's. A model makes random choices with a child of it, so that the player's
             own choices stay the same.
-        program: the rules, if known: learned policies belong to one game.
+        program: the rules, if known.
 
     Raises:
         ConfigError: its file cannot be read, or has no strategies.
@@ -113,26 +111,20 @@ def learned_file(text: str) -> str | None:
 def _form_of(text: str) -> tuple[ModelForm, str]:
     """The form of a model, and the text after its name; raises ValueError with the possible
     values."""
-    name, rest = _split(text)
+    name, _, rest = text.partition(":")
     form = MODELS.get(name)
     if form is None:
         raise _refused(text)
     return form, rest
 
 
-def _split(text: str) -> tuple[str, str]:
-    name, _, rest = text.partition(":")
-    is_learnt = name == "policy" and rest.endswith(f".{LEARNT}") and LEARNT in MODELS
-    return (LEARNT if is_learnt else name), rest
-
-
 def _refused(text: str) -> ValueError:
-    offered = "".join(f"|{name}" for name in MODELS if name not in _OWN and name != LEARNT)
+    offered = "".join(f"|{name}" for name in MODELS if name not in _OWN)
     return ValueError(f"must be {FORMS}{offered}, not {text}")
 
 
 def _names_file(text: str) -> bool:
-    name, rest = _split(text)
+    name, _, rest = text.partition(":")
     return name in MODELS and MODELS[name].names_file(rest)
 
 
@@ -222,4 +214,4 @@ _OWN = {
 }
 
 MODELS: Registry[ModelForm] = Registry("ggp.models", "model", _OWN)
-"""By name. Files of `ggp learn` are also named as `policy:FILE`."""
+"""By name."""

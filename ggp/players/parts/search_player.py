@@ -35,7 +35,6 @@ from ggp.belief.finding.last_resorts import DrawnBoards
 from ggp.belief.policy_models import LearnedMoves, remember
 from ggp.belief.sampler import Finder, Setting
 from ggp.belief.samplers.by_name import HYPERPLAY
-from ggp.machine.base import Machine
 from ggp.players.options.board_makers import board_maker_of, boards_field
 from ggp.players.options.opponents import learned_file, model_field, model_of
 from ggp.players.options.option_fields import choice, named, whole, wholes
@@ -264,21 +263,18 @@ class SearchPlayer(BeliefPlayer):
             self.report(self.pick(estimates, rng), self._values(estimates))
 
     def _values(self, estimates: Estimates) -> tuple[MoveValue, ...]:
-        return move_values(self.machine, estimates)
-
-
-def move_values(machine: Machine, estimates: Estimates) -> tuple[MoveValue, ...]:
-    """The values of the candidates of one bag, for a decision."""
-    rows = zip(
-        estimates.moves.values.tolist(),
-        estimates.without_rounding(machine.goal_range).tolist(),
-        estimates.honest_errors(machine.goal_range).tolist(),
-        estimates.visits.tolist(),
-        strict=True,
-    )
-    return tuple(
-        MoveValue(machine.move_text(move), value, None if np.isnan(error) else error, n)
-        if n
-        else MoveValue(machine.move_text(move), None, None, 0)
-        for move, value, error, n in rows
-    )
+        """The values of the candidates of one bag, for a decision."""
+        machine = self.machine
+        rows = zip(
+            estimates.moves.values.tolist(),
+            estimates.without_rounding(machine.goal_range).tolist(),
+            estimates.honest_errors(machine.goal_range).tolist(),
+            estimates.visits.tolist(),
+            strict=True,
+        )
+        return tuple(
+            MoveValue(machine.move_text(move), value, None if np.isnan(error) else error, n)
+            if n
+            else MoveValue(machine.move_text(move), None, None, 0)
+            for move, value, error, n in rows
+        )

@@ -150,12 +150,6 @@ def test_without_time_for_an_update_it_moves_at_random_and_in_time(
     assert len(set(decision.probabilities.values())) > 1
 
 
-def test_with_search_and_no_time_to_learn_it_moves_at_random() -> None:
-    decision = player("krieg_tic_tac_toe", "learned:search=1").choose(Deadline(1.0, Counted(0.05)))
-    assert decision.fault is None
-    assert set((decision.probabilities or {}).values()) == {1 / 9}
-
-
 @pytest.mark.parametrize("start_s", [0.2, 5.0])
 def test_a_short_start_clock_is_kept(start_s: float) -> None:
     ready, clock = player("krieg_tic_tac_toe", "learned"), Counted(start_s / 20)

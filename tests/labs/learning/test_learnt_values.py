@@ -38,11 +38,16 @@ def player(game: str, spec: str, seed: int = 1) -> MCTS:
     return mcts
 
 
+def made(game: str, path: Path) -> learnt_values.CriticValues:
+    """The critic in a file."""
+    machine, program = machine_of_game(game, "propnet"), load_program(game)
+    return learnt_values.FORM.make(str(path), machine, 0, program)
+
+
 @pytest.mark.parametrize("game", ["breakthrough", "krieg_tic_tac_toe", "battleships_in_fog"])
 def test_values_are_those_of_the_critic(game: str, tmp_path: Path) -> None:
-    values = player(game, f"mcts:values={written(game, tmp_path)}").values
-    assert values is not None
     machine, policy = machine_of_game(game, "propnet"), learnt(game)
+    values = made(game, written(game, tmp_path))
     states = machine.initial(3)
     assert isinstance(states, PropnetStates)
     names = make(game).names
@@ -55,18 +60,6 @@ def test_values_are_those_of_the_critic(game: str, tmp_path: Path) -> None:
     critic_values = values(states)
     assert critic_values[:, players] == pytest.approx((bits + 1) / 2, abs=1e-5)
     assert (np.delete(critic_values, players, axis=1) == 0.5).all()
-
-
-@pytest.mark.parametrize(
-    ("game", "spec"), [("breakthrough", "mcts"), ("krieg_tic_tac_toe", "mcts:sure=0")]
-)
-def test_the_same_seed_gives_the_same_decision(game: str, spec: str, tmp_path: Path) -> None:
-    spec += f"{',' if ':' in spec else ':'}trials=500,values={written(game, tmp_path)}"
-    decision, repeated = player(game, spec).choose(), player(game, spec).choose()
-    assert decision.fault is None
-    assert decision.move == repeated.move
-    assert decision.values == repeated.values
-    assert sum(value.visits for value in decision.values) >= 200
 
 
 def test_a_tree_finds_what_the_critic_prefers() -> None:
@@ -97,12 +90,12 @@ def _fluents_after(machine: Machine, move: int) -> np.ndarray:
 
 def test_files_that_do_not_value_states_of_the_game_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="other rules"):
-        player("breakthrough", f"mcts:values={written('krieg_tic_tac_toe', tmp_path)}")
+        made("breakthrough", written("krieg_tic_tac_toe", tmp_path))
     path = tmp_path / "q.npz"
     learner = Learner(make("number_guessing", 8, paths=False))
     write_policy(path, learner.snapshot("number_guessing", "0"))
     with pytest.raises(ConfigError, match="reads more than the state"):
-        player("number_guessing", f"mcts:values={path}")
+        made("number_guessing", path)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,9 @@ import pytest
 from ggp.belief.move_models import log_likelihoods
 from ggp.belief.paths import PathTree
 from ggp.errors import ConfigError
-from ggp.labs.learning.selfplay.files import write_policy
 from ggp.machine.games import load_program
 from ggp.players import SearchPlayer, make_player, parse_spec
 from ggp.players.options.opponents import MODELS, model_of
-from tests.labs.learning.test_learned import learnt
 from tests.support.games import machine_of_game
 from tests.support.opponents import policy_file
 
@@ -25,13 +23,7 @@ names = pytest.mark.parametrize("name", [*MODELS, "bold"])
 GAME = "kuhn_poker"
 
 
-def learnt_file(folder: Path) -> str:
-    write_policy(folder / "learnt.npz", learnt(GAME))
-    return str(folder / "learnt.npz")
-
-
 EXAMPLES: Mapping[str, Callable[[Path], str]] = {
-    "npz": learnt_file,
     "policy": lambda folder: policy_file(folder, "never_bluffs"),
     "learned": lambda folder: policy_file(folder, "never_bluffs"),
     "bold": lambda folder: "7",

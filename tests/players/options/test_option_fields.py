@@ -46,9 +46,7 @@ def test_option_may_be_on_or_off() -> None:
     ("spec", "message"),
     [
         ("learned:policy=none.npz", "option 'policy' of player learned: cannot read none.npz: No"),
-        ("mcts:values=none.npz", "option 'values' of player mcts: cannot read none.npz: No such"),
         ("policy:file=none.json", "option 'file' of player policy: the strategies in none.json"),
-        ("mcts:model=policy:none.npz", "cannot read none.npz: No such"),
         ("pimc:model=policy:none.json", "the strategies in none.json cannot be read: No such"),
         ("hs:evaluation=none.toml", "option 'evaluation' of player hs: there is no file 'none"),
         ("over:evaluation=none.toml", "option 'evaluation' of player over: there is no file"),

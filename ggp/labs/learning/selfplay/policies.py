@@ -180,10 +180,6 @@ class NetPaths:
         self._actions: dict[int, int] = {}
         self._percept_tokens: dict[int, list[int]] = {}
 
-    def depth(self, path: int) -> int:
-        """The number of turns of a path."""
-        return self._tree.depth(path)
-
     def actions(self, moves: IntArray) -> IntArray:
         """`[M]` indices of `[M]` move ids."""
         distinct, inverse = np.unique(moves, return_inverse=True)
@@ -196,17 +192,6 @@ class NetPaths:
         words = words_for(len(self.names.moves))
         return rows_of_bits(owner, self.actions(legal.values), len(legal.offsets) - 1, words)
 
-    def rows(self, features: Features, paths: IntArray, masks: U64 | None = None) -> U64:
-        """`[N, W]` the rows of N paths.
-
-        Args:
-            masks: `[N, words]` legal moves at the end of each; default: none.
-        """
-        if masks is None:
-            masks = np.zeros((len(paths), features.mask_words), dtype=np.uint64)
-        depths = self._tree.depths(paths)
-        return of_paths(features, masks, self._tokens(paths, depths), depths.astype(np.int32))
-
     def shares(
         self, policy: LearntPolicy, paths: IntArray, legal: Ragged, temperature: float = 1.0
     ) -> FloatArray:
@@ -216,10 +201,9 @@ class NetPaths:
             paths: `[N]` path ids.
             legal: K moves, in N lists.
         """
-        owner, rows = (
-            segment_ids(legal.offsets),
-            self.rows(policy.features, paths, self.masks(legal)),
-        )
+        owner, depths = segment_ids(legal.offsets), self._tree.depths(paths)
+        tokens, turns = self._tokens(paths, depths), depths.astype(np.int32)
+        rows = of_paths(policy.features, self.masks(legal), tokens, turns)
         shares = policy.at(rows, temperature)[owner, self.actions(legal.values)].astype(np.float64)
         return np.asarray(shares / np.bincount(owner, shares, len(paths))[owner])
 

@@ -1,13 +1,13 @@
-"""Rollouts: matches played from given states to their ends, with a policy for each role.
+"""Rollouts: whole matches played side by side, with a policy for each role.
 
-`Rollouts` takes states of an engine and the knowledge of each role, and returns the goal values at
-the ends (`Ended`). Each role moves by its own path only, as in a match. Lanes that are over are
-dropped, so that a turn costs no more than the matches that still go on.
+`Rollouts` returns the goal values at the ends (`Ended`). Each role moves by its own path only, as
+in a match. Lanes that are over are dropped, so that a turn costs no more than the matches that
+still go on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ class Ended(NamedTuple):
     """The outcome of L matches.
 
     Attributes:
-        goals: `[L, Q]` goal values of the players, `middle` in matches that were broken off.
+        goals: `[L, Q]` goal values of the players, 50 in matches that were broken off.
         turns: `[L]` turns to the end.
         finished: `[L]` whether the match came to its end.
     """
@@ -43,74 +43,31 @@ class Rollouts:
 
     Args:
         engine: the game.
-        policies: the policy of each player, in the order of the engine's names; a player without
-            one moves uniformly at random.
-        middle: the goal value of matches that are broken off.
+        policies: the policy of each player, in the order of the engine's names.
     """
 
-    def __init__(
-        self, engine: Engine, policies: Sequence[LearntPolicy | None], middle: float = 50.0
-    ) -> None:
-        self._engine, self._policies, self._middle = engine, policies, middle
+    def __init__(self, engine: Engine, policies: Sequence[LearntPolicy]) -> None:
+        self._engine, self._policies = engine, policies
         self._mask_words = int(engine.starts[2] - engine.starts[1])
 
     def matches(self, num: int, rng: np.random.Generator) -> Ended:
-        """Play `num` whole matches."""
-        rows = [
-            np.zeros((num, 0 if policy is None else policy.features.num_words), dtype=np.uint64)
-            for policy in self._policies
-        ]
-        for policy, role_rows in zip(self._policies, rows, strict=True):
-            if policy is not None and not policy.features.reads_state:
-                masks = np.zeros((num, policy.features.mask_words), dtype=np.uint64)
-                paths = np.zeros((num, 0, 0), dtype=np.int32)
-                turns = np.zeros(num, dtype=np.int32)
-                role_rows[:] = of_paths(policy.features, masks, paths, turns)
-        return self.run(self._engine.initial(num), rows, 0, -1, np.zeros(0, dtype=np.int64), rng)
-
-    def run(
-        self,
-        states: States,
-        rows: Sequence[U64],
-        turns: int,
-        role: int,
-        actions: I64,
-        rng: np.random.Generator,
-        stop: Callable[[], bool] = lambda: False,
-    ) -> Ended:
-        """Play one match from each of L states, none of which is terminal.
-
-        Args:
-            rows: for each player `[L, W]`, its knowledge as bits (`features`); the bits of legal
-                moves may be anything. Overwritten.
-            turns: number of turns before these states.
-            role: the role whose first action is given; -1 for none.
-            actions: `[L]` its first actions; a random legal action replaces an illegal one.
-            stop: asked once a turn; when true, all matches that go on are broken off.
+        """Play `num` whole matches.
 
         Raises:
             NoLegalMoveError: a role has no legal move: an error in the rulesheet.
         """
-        engine, num = self._engine, len(states)
-        goals = np.full((num, len(self._policies)), self._middle)
-        finished, lengths = np.zeros(num, dtype=np.bool_), np.zeros(num, dtype=np.int64)
+        engine, states = self._engine, self._engine.initial(num)
+        goals = np.full((num, len(self._policies)), 50.0)
+        finished, lengths = np.zeros(num, dtype=np.bool_), np.full(num, MAX_TURNS)
         lanes = np.arange(num)
-        seats = [
-            None if policy is None else _Seat(policy, role_rows)
-            for policy, role_rows in zip(self._policies, rows, strict=True)
-        ]
+        seats = [_Seat(policy, num) for policy in self._policies]
         seed = np.uint64(rng.integers(1 << 63))
         look = engine.look(states)
         for seat, masks in zip(seats, self._masks(look).swapaxes(0, 1), strict=True):
-            if seat is not None:
-                seat.see(masks, engine, states)
+            seat.see(masks, engine, states)
         with one_thread():
             for turn in range(MAX_TURNS):
-                if stop():
-                    lengths[lanes] = turn
-                    break
-                choices = self._choose(seats, look, role if turn == 0 else -1, actions, rng)
-                joint_moves, keys = self._complete(look, choices, seed, turns + turn)
+                joint_moves, keys = self._complete(look, self._choose(seats, look, rng), seed, turn)
                 states, percepts = engine.play(states, joint_moves, keys)
                 look = engine.look(states)
                 over = (look[:, 0] & np.uint64(1)).astype(np.bool_)
@@ -121,18 +78,14 @@ class Rollouts:
                     states, look, lanes = states.take(live), look[live], lanes[live]
                     joint_moves, percepts = joint_moves[live], percepts[live]
                     for seat in seats:
-                        if seat is not None:
-                            seat.take(live)
+                        seat.take(live)
                 if not len(lanes):
                     break
                 masks = self._masks(look)
                 moves = joint_moves[:, : len(seats)].astype(np.int32)
-                depths = np.full(len(lanes), turns + turn + 1, dtype=np.int32)
+                depths = np.full(len(lanes), turn + 1, dtype=np.int32)
                 for index, seat in enumerate(seats):
-                    if seat is not None:
-                        seat.observe(masks, moves, percepts, depths, index, engine, states)
-            else:
-                lengths[lanes] = MAX_TURNS
+                    seat.observe(masks, moves, percepts, depths, index, engine, states)
         return Ended(goals, lengths, finished)
 
     def _masks(self, look: U64) -> U64:
@@ -140,25 +93,12 @@ class Rollouts:
         start, end = self._engine.starts[1], self._engine.starts[1 + len(self._policies)]
         return np.ascontiguousarray(look[:, start:end]).reshape(len(look), -1, self._mask_words)
 
-    def _choose(
-        self,
-        seats: Sequence[_Seat | None],
-        look: U64,
-        role: int,
-        actions: I64,
-        rng: np.random.Generator,
-    ) -> I64:
-        """`[L, Q]` actions of the players, -1 for actions to be drawn."""
+    def _choose(self, seats: Sequence[_Seat], look: U64, rng: np.random.Generator) -> I64:
+        """`[L, Q]` actions of the players, -1 where there is no choice."""
         choices = np.full((len(look), len(seats)), -1, dtype=np.int64)
         keys = rng.integers(1 << 63, size=len(seats), dtype=np.uint64)
         for index, seat in enumerate(seats):
-            if index == role:
-                start = self._engine.starts[1 + index]
-                words = look[np.arange(len(look)), start + (actions >> 6)]
-                legal = (words >> (actions & 63).astype(np.uint64)) & np.uint64(1)
-                choices[:, index] = np.where(legal, actions, -1)
-            elif seat is not None:
-                seat.act(keys[index], choices[:, index])
+            seat.act(keys[index], choices[:, index])
         return choices
 
     def _complete(self, look: U64, picks: I64, seed: np.uint64, turn: int) -> tuple[I64, U64]:
@@ -178,9 +118,14 @@ class Rollouts:
 class _Seat:
     """A role in L lanes: its knowledge, and the draws of its moves."""
 
-    def __init__(self, policy: LearntPolicy, rows: U64) -> None:
-        self._features, self._rows = policy.features, rows
-        self._drawing = Drawing(policy.net, len(rows))
+    def __init__(self, policy: LearntPolicy, num: int) -> None:
+        features = self._features = policy.features
+        self._rows = np.zeros((num, features.num_words), dtype=np.uint64)
+        if not features.reads_state:
+            masks = np.zeros((num, features.mask_words), dtype=np.uint64)
+            paths, turns = np.zeros((num, 0, 0), dtype=np.int32), np.zeros(num, dtype=np.int32)
+            self._rows[:] = of_paths(features, masks, paths, turns)
+        self._drawing = Drawing(policy.net, num)
 
     def take(self, lanes: IntArray) -> None:
         """Drop all lanes but these."""
