@@ -472,8 +472,9 @@ def exploited(
     Args:
         bounds: of the tree of the game.
     """
-    from ggp.solve import build_tree, solve_tree
+    from ggp.solve import build_tree, sample_until, solve_tree
     from ggp.solve import exploit as evaluate
+    from ggp.solve.exploitation import FEWEST_SAMPLES
 
     spec = parse_spec(player)
     if thinking.play_clock_s is not None:
@@ -481,20 +482,14 @@ def exploited(
     with explaining_growth(game.program):
         tree = build_tree(game._machine, bounds)
     solution = solve_tree(tree, seed=seed, most_seconds=seconds)
-    with blamed(spec):
-        policies = asked(tree, chooser_of(game, spec, thinking), precision, seed)
-    exploitation = evaluate(tree, solution.profile.strategies, policies, seed)
-    return Exploited(game.name, player, exploitation, tuple(policies), precision, thinking)
-
-
-def asked(tree: GameTree, make: MakeChooser, precision: Precision, seed: int) -> list[Samples]:
-    """The sampled policy of a player in each role of a tree."""
-    from ggp.solve.exploitation import FEWEST_SAMPLES, sample_until
-
+    make, progress = chooser_of(game, spec, thinking), precision.progress
     most, fewest = precision.samples, FEWEST_SAMPLES
     if precision.answers is not None:
         most = fewest = precision.answers
-    return sample_until(tree, make, precision.error, most, seed, precision.progress, fewest)
+    with blamed(spec):
+        policies = sample_until(tree, make, precision.error, most, seed, progress, fewest)
+    exploitation = evaluate(tree, solution.profile.strategies, policies, seed)
+    return Exploited(game.name, player, exploitation, tuple(policies), precision, thinking)
 
 
 def chooser_of(game: Game, spec: PlayerSpec, thinking: Thinking = UNLIMITED) -> MakeChooser:

@@ -39,6 +39,7 @@ from ggp.console import (
 )
 from ggp.errors import ConfigError, GGPError
 from ggp.labs.papers.reproduce.clock import CLOCK
+from ggp.labs.papers.reproduce.exploitability import EXPLOITABILITY
 from ggp.labs.papers.reproduce.figures import score_text
 from ggp.labs.papers.reproduce.grid import DuelGrid
 from ggp.labs.papers.reproduce.paper_003.figure6 import CardFigure
@@ -50,7 +51,13 @@ from ggp.labs.papers.reproduce.paper_004.figure5 import FIGURE_5
 from ggp.labs.papers.reproduce.paper_004.others import LargerGames, Limitation
 from ggp.labs.papers.reproduce.paper_004.tables import TABLE_1, TABLE_2
 from ggp.labs.papers.reproduce.report import backends_text, begin_run, verdict, write_results
-from ggp.labs.papers.reproduce.results import Experiment, Result, RunSettings, Tell
+from ggp.labs.papers.reproduce.results import (
+    Experiment,
+    GridExperiment,
+    Result,
+    RunSettings,
+    Tell,
+)
 from ggp.labs.papers.reproduce.strength import STRENGTH
 from ggp.machine import Limits
 from ggp.registry import Registry
@@ -71,10 +78,12 @@ PAPER_003: Mapping[str, Experiment] = {e.name: e for e in (*TREE_FIGURES, KuhnTa
 OFFERED: Mapping[str, Experiment] = Registry("match_runner.experiments", "experiment")
 """Experiments of other labs and packages; not part of `all`."""
 
-GRIDS: Mapping[str, DuelGrid] = {
-    grid.name: grid for grid in (STRENGTH, CLOCK, *OFFERED.values()) if isinstance(grid, DuelGrid)
+DUELS = [grid for grid in (STRENGTH, CLOCK, *OFFERED.values()) if isinstance(grid, DuelGrid)]
+GRIDS: Mapping[str, GridExperiment] = {
+    **{grid.name: grid for grid in DUELS},
+    EXPLOITABILITY.name: EXPLOITABILITY,
 }
-"""Grids of duels, which can be played in part; not part of `all`."""
+"""Grids, which can be played in part; not part of `all`."""
 
 OTHERS: Mapping[str, Experiment] = {
     name: offered for name, offered in OFFERED.items() if not isinstance(offered, DuelGrid)
@@ -90,6 +99,9 @@ MATCHES = 100
 QUICK_MATCHES = 10
 QUICK_GRID_MINUTES = 18.0
 """Minutes after which `--quick` starts no duel of a grid, unless `--minutes` says otherwise."""
+
+CORE_HOURS = 4.0
+"""Most core-hours of an experiment that tells them beforehand, unless `--core-hours` does."""
 
 
 def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
@@ -113,7 +125,7 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
         )
     ),
     help="Matches for each point, decisions for each row of a table, synthetic trees for each "
-    "cell of a heat map.",
+    "cell of a heat map, answers at each information set.",
 )
 @click.option(
     "--quick",
@@ -125,17 +137,24 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
     "--only",
     multiple=True,
     metavar="NAME",
-    help="Of a grid (strength, clock, kriegspiel), play only the duels of this game, player (such "
-    "as 'over 2') or clock (such as 1s); of several players, their duels with each other; may be "
-    "repeated. Earlier matches are shown too.",
+    help="Of a grid (strength, clock, kriegspiel, exploitability), play only the duels of this "
+    "game, player (such as 'over 2') or clock (such as 1s); of several players, their duels with "
+    "each other; may be repeated. Earlier matches are shown too.",
 )
 @click.option(
     "--minutes",
     type=FiniteRange(min=0),
     help="Of a grid, start no duel after this many minutes; 0 only shows earlier matches.",
 )
+@click.option(
+    "--core-hours",
+    type=FiniteRange(min=0),
+    default=CORE_HOURS,
+    show_default=True,
+    help="Of exploitability, do not begin if the forecast is higher and --minutes sets no end.",
+)
 @until_options
-@clock_option("players in a grid", Clock.WALL.value)
+@clock_option("players in a grid", f"{Clock.WALL}, {EXPLOITABILITY.name} {EXPLOITABILITY.clock}")
 @place_options(out=str(RUNS / "WHAT"), jobs="all processors", records=False)
 @seed_option("all matches")
 @backend_option
@@ -149,6 +168,7 @@ def reproduce(
     long: bool,
     only: tuple[str, ...],
     minutes: float | None,
+    core_hours: float,
     clock: Clock | None,
     seed: int,
     backend: str,
@@ -165,9 +185,11 @@ def reproduce(
     003-figure6, with three deals of each kind for each of --matches. Each gives a CSV and a PNG in
     DIR; one report has the paper's numbers, ours, and whether they agree.
 
-    For the papers on kriegspiel it is kriegspiel: their players against each other and ours. Two
+    For the papers on kriegspiel it is kriegspiel: their players against each other and ours. Three
     grids are in no paper: strength, which compares auto, simulations, trees and OpenSpiel's bots at
-    0.3 s a move on our games; and clock, HyperPlay-II against HyperPlay with 1 s and 3 s. With
+    0.3 s a move on our games; clock, HyperPlay-II against HyperPlay with 1 s and 3 s; and
+    exploitability, what players lose to best responses in games that can be solved, with 0.03 s and
+    0.3 s; it tells its core-hours first. With
     --until decided, each duel of a grid goes on until it is clear who is better. Then kriegspiel
     plays its cells in the order of what their verdicts cost, and says how many games and core-hours
     each takes; kriegspiel-cells.csv in DIR keeps them, with those that were played elsewhere.
@@ -182,6 +204,8 @@ def reproduce(
         raise ConfigError(
             f"--only, --minutes, --clock and --until are for the grids: {', '.join(GRIDS)}"
         )
+    if until is not None and grid is not None and not isinstance(grid, DuelGrid):
+        raise ConfigError(f"--until is for grids of duels: {', '.join(g.name for g in DUELS)}")
     if until is not None and quick:
         raise ConfigError("--quick and --until decided exclude each other: give --most instead")
     if minutes is None:
@@ -199,8 +223,9 @@ def reproduce(
         seconds=60 * minutes,
         quick=quick and matches is None,
         until=until,
-        clock=clock or Clock.WALL,
+        clock=clock or (Clock.WALL if grid is None else grid.clock),
         usual=usual_number,
+        core_hours=core_hours,
     )
     begin_run(settings)
     experiments = experiments_of(what)
@@ -239,7 +264,7 @@ def reproduce(
     return EXIT_FAILED if failures else 0
 
 
-def _tell_costs(grid: DuelGrid | None, settings: RunSettings, executor: Executor) -> None:
+def _tell_costs(grid: GridExperiment | None, settings: RunSettings, executor: Executor) -> None:
     """Print a forecast of the cost of a grid on standard error, if there is one."""
     if grid is not None and not settings.quick and settings.seconds:
         for line in grid.forecast(settings, executor):

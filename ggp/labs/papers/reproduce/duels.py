@@ -52,6 +52,11 @@ class Duel:
     play_clock_s: float | None = None
     budget: str = ""
 
+    @property
+    def clock_name(self) -> str:
+        """Name of its clock, such as `0.3s`, or of the counts that replace it."""
+        return self.budget or "counts" if self.play_clock_s is None else f"{self.play_clock_s:g}s"
+
 
 @dataclass(frozen=True)
 class PlayedDuel:

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from ggp.errors import ConfigError
 from ggp.gdl.nearest import nearest
@@ -106,6 +107,7 @@ class DuelGrid:
         short: a short name of a player; several players may share one.
         order: chooses what to play with a stopping rule; without it, every duel is played to its
             end, one after the other.
+        clock: clock of the players, if the command names none.
     """
 
     name: str
@@ -122,6 +124,7 @@ class DuelGrid:
     )
     short: Callable[[str], str] = str
     order: DuelOrder | None = None
+    clock: Clock = Clock.WALL
 
     def size(self, settings: RunSettings) -> int:
         duels = selected(self.duels(), settings.only, self.short)
@@ -213,9 +216,25 @@ class DuelGrid:
         return replace(settings, matches=games, until=until)
 
 
+class Named(Protocol):
+    """What `selected` reads of a duel, or of another cell of a grid."""
+
+    @property
+    def game(self) -> str: ...
+
+    @property
+    def players(self) -> tuple[str, ...]: ...
+
+    @property
+    def clock_name(self) -> str: ...
+
+
+_Named = TypeVar("_Named", bound=Named)
+
+
 def selected(
-    duels: Sequence[Duel], only: Sequence[str], short: Callable[[str], str] = str
-) -> list[Duel]:
+    duels: Sequence[_Named], only: Sequence[str], short: Callable[[str], str] = str
+) -> list[_Named]:
     """Duels of the named games, players and clocks; without a name, all.
 
     One player selects all of its duels, several players those among them.
@@ -229,7 +248,7 @@ def selected(
     games = {duel.game: None for duel in duels}
     shorts = {short(player): None for duel in duels for player in duel.players}
     specs = {player for duel in duels for player in duel.players}
-    clocks = {_clock_name(duel): None for duel in duels}
+    clocks = {duel.clock_name: None for duel in duels}
     all_names = {*games, *shorts, *specs, *clocks}
     for name in only:
         if name not in all_names:
@@ -242,22 +261,15 @@ def selected(
     named = set(only)
     named_players = named.intersection({*shorts, *specs})
 
-    def is_selected(duel: Duel) -> bool:
+    def is_selected(duel: _Named) -> bool:
         players = [player for player in duel.players if named_players & {player, short(player)}]
         return (
             (duel.game in named or not named.intersection(games))
-            and (_clock_name(duel) in named or not named.intersection(clocks))
-            and len(players) >= min(len(named_players), 2)
+            and (duel.clock_name in named or not named.intersection(clocks))
+            and len(players) >= min(len(named_players), 2, len(duel.players))
         )
 
     return [duel for duel in duels if is_selected(duel)]
-
-
-def _clock_name(duel: Duel) -> str:
-    """Name of a duel's clock, such as `0.3s`, or of the counts that replace it."""
-    if duel.play_clock_s is None:
-        return duel.budget or "counts"
-    return f"{duel.play_clock_s:g}s"
 
 
 def _stored(duel: Duel, settings: RunSettings) -> dict[Duel, PlayedDuel]:
@@ -312,7 +324,7 @@ def _point(duel: Duel, cell: PlayedDuel) -> Point:
     first, second = duel.players
     shares = shares_of(cell)
     return Point(
-        f"{first} against {second} at {_clock_name(duel)}",
+        f"{first} against {second} at {duel.clock_name}",
         duel.game,
         interval_of(shares),
         len(cell.matches),

@@ -445,7 +445,7 @@ def _draw_panel(axes: Axes, panel: Panel, low: float, high: float) -> AxesImage:
     )
     image = axes.imshow(
         np.array(panel.values, dtype=np.float64),  # None is drawn as nothing
-        cmap="RdBu" if panel.x_names else "gray_r" if panel.is_dense else "gray",
+        cmap=("RdBu" if panel.x_names else "gray") + "_r" * panel.is_dense,
         vmin=low,
         vmax=high,
         origin="lower",

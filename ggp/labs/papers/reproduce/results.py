@@ -6,7 +6,7 @@ Experiments make them from matches; `report` writes them to files, and `cli` pri
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -36,8 +36,8 @@ class RunSettings:
     """Settings that all experiments of a run share.
 
     Attributes:
-        matches: number of matches for a point, of decisions for a row of a table, and of trees
-            for a cell of a heat map.
+        matches: number of matches for a point, of decisions for a row of a table, of trees for a
+            cell of a heat map, and of answers at an information set.
         long: whether to add the points that take hours.
         seed: seed of everything.
         backend: backend of the machines.
@@ -49,6 +49,7 @@ class RunSettings:
         until: rule that ends a duel of a grid; `matches` is then the maximum.
         clock: clock of the duels of a grid.
         usual: whether `matches` is a default: a grid may have its own number for each duel.
+        core_hours: a grid that can tell its cost beforehand does not begin if it is higher.
     """
 
     matches: int
@@ -63,6 +64,7 @@ class RunSettings:
     until: StoppingRule | None = None
     clock: Clock = Clock.WALL
     usual: bool = False
+    core_hours: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,8 @@ class Panel:
         values: one row for each of `ys`; None where nothing was measured.
         x_names, y_names: names of the values along the axes, if they have names. Cells then show
             their values too.
-        is_dense: whether dark means high, as for densities, instead of low.
+        is_dense: whether dark means high, as for densities, instead of low; with names, whether
+            red means high.
     """
 
     row: str
@@ -260,6 +263,32 @@ class Experiment(Protocol):
         Raises:
             ConfigError: the folder holds something else.
             MatchError: workers fail.
+        """
+        ...
+
+
+class GridExperiment(Experiment, Protocol):
+    """An experiment of which any part may be run.
+
+    Attributes:
+        matches, quick_matches: default of `RunSettings.matches`, without and with `--quick`.
+        clock: clock of the players, if the command names none.
+    """
+
+    @property
+    def matches(self) -> int: ...
+
+    @property
+    def quick_matches(self) -> int: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    def forecast(self, settings: RunSettings, executor: Executor) -> Iterable[str]:
+        """Lines with the cost of the missing part, if there is a forecast.
+
+        Raises:
+            ConfigError: it costs more than the settings allow.
         """
         ...
 
