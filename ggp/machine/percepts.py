@@ -1,12 +1,12 @@
 """Ids for sets of percepts, and conversion between percepts and joint moves, as in plain GDL.
 
-Machines keep one `PerceptTable`. In plain GDL they use `JointPercepts` to turn joint moves into
-percepts, and `RevealedMoves` for the other direction.
+Machines without a circuit keep one `PerceptTable`. In plain GDL they use `JointPercepts` to turn
+joint moves into percepts, and `RevealedMoves` for the other direction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from re import Pattern
 from typing import Any
@@ -86,9 +86,9 @@ class RevealedMoves:
         if self._name is None:
             return None
         with self._growing:
-            return self._read_all(machine, percepts)
+            return self._read_all(machine, percepts, self._name)
 
-    def _read_all(self, machine: Machine, percepts: IntArray) -> IntArray:
+    def _read_all(self, machine: Machine, percepts: IntArray, name: str) -> IntArray:
         moves = self._moves
         if moves is None:
             moves = np.full((1, len(machine.roles)), UNKNOWN)
@@ -97,19 +97,29 @@ class RevealedMoves:
         self._moves = moves = enlarged(moves, length, UNKNOWN)
         self._is_read = enlarged(self._is_read, length, False)
         for row in np.unique(rows[~self._is_read[rows]]).tolist():
-            moves[row] = self._read(machine, machine.percept_texts(row - 1))
+            texts = machine.percept_texts(row - 1)
+            moves[row] = moves_told(texts, name, machine.roles, machine.move_id)
             self._is_read[row] = True
         return moves[rows]
 
-    def _read(self, machine: Machine, texts: Sequence[str]) -> list[int]:
-        row = [UNKNOWN] * len(machine.roles)
-        for text in texts:
-            for role, name in enumerate(machine.roles):
-                beginning = f"({self._name} {name} "
-                if text.startswith(beginning):
-                    move = machine.move_id(text[len(beginning) : -1])
-                    row[role] = UNKNOWN if move is None else move
-        return row
+
+def moves_told(
+    percepts: Iterable[str], name: str, roles: Sequence[str], move_id: Callable[[str], int | None]
+) -> list[int]:
+    """The move of each role that a set of percepts tells as `(NAME ROLE MOVE)`, else `UNKNOWN`.
+
+    Args:
+        percepts: canonical KIF.
+        move_id: see `Machine.move_id`.
+    """
+    moves = [UNKNOWN] * len(roles)
+    for text in percepts:
+        for role, role_name in enumerate(roles):
+            beginning = f"({name} {role_name} "
+            if text.startswith(beginning):
+                move = move_id(text[len(beginning) : -1])
+                moves[role] = UNKNOWN if move is None else move
+    return moves
 
 
 class PossibleMoves:

@@ -7,8 +7,7 @@ have caused them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import chain, pairwise
+from collections.abc import Sequence
 from threading import RLock
 from typing import NamedTuple
 
@@ -17,123 +16,58 @@ from numpy.typing import NDArray
 
 from ggp.errors import MachineError
 from ggp.gdl import canonical_term
-from ggp.machine.arrays import Packed, enlarged, pack, places_of_bits, rows_of_bits, words_for
-from ggp.machine.base import BoolArray, IntArray
+from ggp.gdl.analysis.told_moves import PLAIN
+from ggp.machine.arrays import (
+    Packed,
+    pack,
+    pack_rows,
+    places_of_bits,
+    rows_of_bits,
+    unpack,
+    words_for,
+)
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray
 from ggp.machine.circuit import FALSE, TRUE, Circuit, Literals, cone, touched_by
-from ggp.machine.percepts import PerceptTable, joint_percepts
+from ggp.machine.percepts import joint_percepts, moves_told
 from ggp.machine.propnet.play.kernels.tapes import I32, Query
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.rows import RowTable
 from ggp.machine.threads import made_once
 
-Rows = NDArray[np.uint64]
-
-Spell = Callable[[Rows], list[tuple[str, ...]]]
-"""Returns the percepts, sorted, for each row of words."""
-
-Read = Callable[[Sequence[tuple[str, ...]]], tuple[Rows, BoolArray]]
-"""Returns the row of each set of percepts, and whether it has one; if not, its row is arbitrary."""
-
-_AT_ONCE = 1 << 12
-"""Number of rows that are spelled or read together, which bounds memory."""
-
-
-class RowPercepts:
-    """Percept ids of rows of words; equal rows have equal ids.
-
-    Args:
-        read: returns the rows of sets of percepts; None if `rows_of` is never called.
-    """
-
-    def __init__(
-        self,
-        table: PerceptTable,
-        words: int,
-        spell: Spell,
-        read: Read | None = None,
-    ) -> None:
-        self._table = table
-        self._spell = spell
-        self._read = read
-        self._rows = RowTable(words)
-        self._ids_of_row: dict[bytes, IntArray] = {}
-        self._ids = np.zeros(0, dtype=np.int64)
-        self._num_read = 0
-        self._read_rows = np.zeros((1, words), dtype=np.uint64)
-        self._readable = np.zeros(1, dtype=np.bool_)
-
-    def ids(self, rows: Rows) -> IntArray:
-        """`[L]` id of each row."""
-        if len(rows) > 1:
-            with self._table.growing:
-                return self.numbered(rows)
-        # A lookup takes less time than the call of a kernel.
-        key = rows.tobytes()
-        ids = self._ids_of_row.get(key)
-        if ids is None:
-            with self._table.growing:
-                ids = self._ids_of_row[key] = self.numbered(rows)
-        return ids
-
-    def numbered(self, rows: Rows) -> IntArray:
-        """The same as `ids`, for a caller that holds the lock of the table."""
-        indices = self._rows.numbers(rows)
-        if len(self._rows) > len(self._ids):
-            new = self._rows.rows[len(self._ids) :]
-            ids = [
-                self._table.number(percepts)
-                for start in range(0, len(new), _AT_ONCE)
-                for percepts in self._spell(new[start : start + _AT_ONCE])
-            ]
-            self._ids = np.concatenate([self._ids, np.array(ids, dtype=np.int64)])
-        return self._ids[indices]
-
-    def rows_of(self, ids: IntArray) -> tuple[Rows, BoolArray]:
-        """`[L]` rows of ids, and whether each has one: a set that the role cannot see has none.
-
-        Unknown ids (-1) are allowed; their rows are arbitrary.
-        """
-        assert self._read is not None
-        with self._table.growing:
-            while self._num_read < len(self._table):
-                start, end = self._num_read, min(self._num_read + _AT_ONCE, len(self._table))
-                self._read_rows = enlarged(self._read_rows, end, 0)
-                self._readable = enlarged(self._readable, end, 0)
-                texts = [self._table.texts(percepts) for percepts in range(start, end)]
-                self._read_rows[start:end], self._readable[start:end] = self._read(texts)
-                self._num_read = end
-            return self._read_rows[ids], self._readable[ids]
-
 
 class CircuitPercepts:
-    """The percept ids of a machine: of rows of bits, or of joint moves in plain GDL.
+    """Ids of sets of percepts: the numbers of rows in one table for all roles.
+
+    In GDL-II, a row has one bit for each percept that any role can get, in the order of their
+    texts. In plain GDL, where every role sees the joint move, it has one word for each role: its
+    move, `UNKNOWN` if it is not in the set. Texts are spelled when they are asked for, since nobody
+    asks for those of most sets.
 
     Args:
-        roles: the roles of the game.
-        is_gdl2: false for plain GDL, where every role sees the joint move.
-        growing: held while tables grow.
-        is_percept: whether the game can have a percept.
+        growing: held while the table grows; see `ggp.machine.threads`.
+        is_gdl2: false for plain GDL.
     """
 
     def __init__(
-        self,
-        circuit: Circuit,
-        roles: tuple[str, ...],
-        moves: MoveTable,
-        growing: RLock,
-        is_percept: Callable[[str], bool],
-        *,
-        is_gdl2: bool,
+        self, circuit: Circuit, moves: MoveTable, growing: RLock, *, is_gdl2: bool
     ) -> None:
-        self._circuit = circuit
-        self._roles = roles
-        self._moves = moves
-        self._growing = growing
         self.is_gdl2 = is_gdl2
-        self.table = PerceptTable(is_percept, growing)
+        self._roles, self._moves, self._growing = circuit.roles, moves, growing
+        self._names = sorted({name for outputs in circuit.sees for name in outputs.names})
+        self._bit_of = {name: bit for bit, name in enumerate(self._names)}
+        self._bits = [
+            np.array([self._bit_of[name] for name in outputs.names], dtype=np.int64)
+            for outputs in circuit.sees
+        ]
+        self._table = RowTable(words_for(len(self._names)) if is_gdl2 else len(self._roles))
+        self._table.numbers(self._row(()))  # id 0 is the empty set
+
+    def __len__(self) -> int:
+        """Number of sets."""
+        return len(self._table)
 
     def after(
-        self, step: Query, words: Rows, joint_moves: IntArray, only: int | None = None
+        self, step: Query, words: Packed, joint_moves: IntArray, only: int | None = None
     ) -> IntArray:
         """`[L, R]` ids after joint moves, from the words of `Queries.step`.
 
@@ -142,86 +76,76 @@ class CircuitPercepts:
                 default: all.
         """
         percepts = np.zeros((len(words), len(self._roles)), dtype=np.int64)
-        if not self.is_gdl2:
-            percepts[:] = self._joint.ids(joint_moves.astype(np.uint64))[:, None]
-        elif only is not None:
-            rows = self._by_role[only]
-            if rows is not None:
-                percepts[:, only] = rows.ids(words)
-        elif len(words) == 1:
-            for role, rows in enumerate(self._by_role):
-                if rows is not None:
-                    percepts[:, role] = rows.ids(step.part(words, 1 + role))
-        else:
-            with self._growing:  # once for all roles
-                for role, rows in enumerate(self._by_role):
-                    if rows is not None:
-                        percepts[:, role] = rows.numbered(step.part(words, 1 + role))
+        with self._growing:
+            if not self.is_gdl2:
+                percepts[:] = self._table.numbers(joint_moves.astype(np.uint64))[:, None]
+            for role, bits in enumerate(self._bits):
+                if len(bits) and only in (None, role):
+                    rows = words if only == role else step.part(words, 1 + role)
+                    percepts[:, role] = self._table.numbers(self._widened(rows, bits))
         return percepts
 
-    def of_role(self, role: int) -> RowPercepts | None:
-        """The percept ids of a role by rows of bits; None in plain GDL, or if it never sees any."""
-        return self._by_role[role] if self.is_gdl2 else None
+    def texts(self, percepts: int) -> tuple[str, ...]:
+        """The percepts of a set, sorted.
 
-    @made_once
-    def _by_role(self) -> list[RowPercepts | None]:
-        return [
-            RowPercepts(
-                self.table,
-                words_for(len(outputs.names)),
-                _speller(outputs.names),
-                _reader(outputs.names),
-            )
-            if outputs.names
-            else None
-            for outputs in self._circuit.sees[: len(self._roles)]
-        ]
+        Raises:
+            MachineError: there is no such set.
+        """
+        if not 0 <= percepts < len(self):
+            raise MachineError(f"there is no set of percepts number {percepts}")
+        return self._spelled(self._table.rows[percepts][None])
 
-    @made_once
-    def _joint(self) -> RowPercepts:
-        def spell(rows: Packed) -> list[tuple[str, ...]]:
-            return [
-                joint_percepts(self._roles, list(map(self._moves.text, row)))
-                for row in rows.tolist()
-            ]
+    def find(self, percepts: Sequence[str]) -> int | None:
+        """The id of a set of percepts, given in canonical KIF; None if the game cannot have it."""
+        row = self._row(percepts)
+        if self._spelled(row) != tuple(sorted(set(percepts))):
+            return None
+        with self._growing:
+            return int(self._table.numbers(row)[0])
 
-        return RowPercepts(self.table, len(self._roles), spell)
+    def joint_moves(self, percepts: IntArray) -> IntArray:
+        """`[L, R]` the joint moves that sets show in plain GDL, `UNKNOWN` where they do not."""
+        moves = self._table.rows[percepts].view(np.int64)
+        return np.where(percepts[:, None] == UNKNOWN, UNKNOWN, moves)
 
+    def rows_of(self, role: int, percepts: IntArray) -> Packed | None:
+        """`[L, words]` the sets as `Queries.step` answers them for a role; `UNKNOWN` has any row.
 
-def percept_names(circuit: Circuit, *, is_gdl2: bool) -> frozenset[str]:
-    """All percepts that any role may get; in plain GDL everybody sees the joint move."""
-    if is_gdl2:
-        return frozenset(name for outputs in circuit.sees for name in outputs.names)
-    return frozenset(
-        f"(did {role} {name})"
-        for role, outputs in zip(circuit.roles, circuit.legal, strict=True)
-        for name in outputs.names
-    )
+        None in plain GDL, or if the role cannot get one of them.
+        """
+        rows, bits = self._table.rows[percepts], self._bits[role]
+        if len(bits) == len(self._names):
+            return rows if len(bits) else None
+        all_bits = unpack(rows, len(self._names))
+        own_bits = all_bits[:, bits]
+        is_own = all_bits.sum(axis=1) == own_bits.sum(axis=1)
+        return pack_rows(own_bits) if (is_own | (percepts == UNKNOWN)).all() else None
 
+    def _widened(self, rows: Packed, bits: IntArray) -> Packed:
+        """Rows of the percepts of one role, as rows of the percepts of all."""
+        if len(bits) == len(self._names):
+            return rows
+        all_bits = np.zeros((len(rows), len(self._names)), dtype=np.bool_)
+        all_bits[:, bits] = unpack(rows, len(bits))
+        return pack_rows(all_bits)
 
-def _speller(names: tuple[str, ...]) -> Spell:
-    def spell(rows: Packed) -> list[tuple[str, ...]]:
-        lanes, indices = places_of_bits(rows)
-        has_name = indices < len(names)
-        spelled = [names[index] for index in indices[has_name].tolist()]
-        bounds = np.searchsorted(lanes[has_name], np.arange(len(rows) + 1)).tolist()
-        return [tuple(spelled[start:end]) for start, end in pairwise(bounds)]
+    def _row(self, percepts: Sequence[str]) -> Packed:
+        """`[1, words]` the row of a set, without percepts that the game cannot have."""
+        if not self.is_gdl2:
+            told = np.array(moves_told(percepts, PLAIN, self._roles, self._moves.id))
+            has_move = self._moves.rows[np.arange(len(told)), told] >= 0
+            return np.where(has_move, told, UNKNOWN)[None].view(np.uint64)
+        bits = [self._bit_of[text] for text in percepts if text in self._bit_of]
+        lanes = np.zeros(len(bits), dtype=np.int64)
+        return rows_of_bits(lanes, np.array(bits, dtype=np.int64), 1, words_for(len(self._names)))
 
-    return spell
-
-
-def _reader(names: tuple[str, ...]) -> Read:
-    place_of = {name: k for k, name in enumerate(names)}
-
-    def read(sets: Sequence[tuple[str, ...]]) -> tuple[Packed, BoolArray]:
-        bit_lists = [[place_of.get(name, -1) for name in percepts] for percepts in sets]
-        lanes = np.repeat(np.arange(len(sets)), [len(indices) for indices in bit_lists])
-        bits = np.array(list(chain.from_iterable(bit_lists)), dtype=np.int64)
-        readable = np.ones(len(sets), dtype=np.bool_)
-        readable[lanes[bits < 0]] = False
-        return rows_of_bits(lanes, bits, len(sets), words_for(len(names))), readable
-
-    return read
+    def _spelled(self, row: Packed) -> tuple[str, ...]:
+        """The texts of `[1, words]` a row, sorted."""
+        if self.is_gdl2:
+            return tuple(self._names[bit] for bit in places_of_bits(row)[1].tolist())
+        told = zip(self._roles, row[0].view(np.int64).tolist(), strict=True)
+        known = [(role, self._moves.text(move)) for role, move in told if move != UNKNOWN]
+        return joint_percepts([role for role, _ in known], [move for _, move in known])
 
 
 # ------------------------------------------------------------------------

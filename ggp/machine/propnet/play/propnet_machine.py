@@ -16,7 +16,6 @@ import numpy as np
 
 from ggp.errors import MachineError, NoLegalMoveError
 from ggp.gdl import canonical_term
-from ggp.gdl.analysis.told_moves import PLAIN
 from ggp.gdl.program import RANDOM
 from ggp.machine.abilities import UNLIMITED, PlayoutLimits, PlayoutSums, TrialBatch
 from ggp.machine.arrays import Packed, pack, pack_rows, unpack
@@ -48,7 +47,6 @@ from ggp.machine.propnet.play.percepts import (
     CircuitPercepts,
     Clues,
     MoveTable,
-    percept_names,
 )
 from ggp.machine.propnet.play.playouts import CircuitPlayouts
 from ggp.machine.propnet.play.turns import CircuitTurns, PropnetStates
@@ -101,15 +99,8 @@ class PropnetMachine(CircuitTurns):
         self._moves = MoveTable(self._queries)
         self._answers = Answers(self._queries, self._moves)
         self._fluents = Fluents(circuit)
-        self._percepts = CircuitPercepts(
-            circuit,
-            self.roles,
-            self._moves,
-            self.growing,
-            percept_names(circuit, is_gdl2=is_gdl2).__contains__,
-            is_gdl2=is_gdl2,
-        )
-        self._revealed = RevealedMoves(move_percept if is_gdl2 else PLAIN, self.growing)
+        self._percepts = CircuitPercepts(circuit, self._moves, self.growing, is_gdl2=is_gdl2)
+        self._revealed = RevealedMoves(move_percept, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         keep_freed_memory()
 
@@ -225,13 +216,10 @@ class PropnetMachine(CircuitTurns):
         role: int,
         percepts: IntArray,
     ) -> tuple[IntArray, States] | None:
-        rows = self._percepts.of_role(role)
-        if rows is None:
+        targets = self._percepts.rows_of(role, percepts)
+        if targets is None:
             return None
         packed = self._packed(states)
-        targets, possible = rows.rows_of(percepts)
-        if ((percepts != UNKNOWN) & ~possible).any():
-            return None
         matches, new = self._answers.matching(packed, lanes, joint_moves, role, percepts, targets)
         self.states_visited += len(lanes)
         return matches, self._states(new)
@@ -355,12 +343,14 @@ class PropnetMachine(CircuitTurns):
         return self._moves.text(move)
 
     def percept_id(self, percepts: Sequence[str]) -> int | None:
-        return self._percepts.table.find(list(map(canonical_term, percepts)))
+        return self._percepts.find(list(map(canonical_term, percepts)))
 
     def percept_texts(self, percept: int) -> tuple[str, ...]:
-        return self._percepts.table.texts(percept)
+        return self._percepts.texts(percept)
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
+        if not self._is_gdl2:
+            return self._percepts.joint_moves(percepts)
         return self._revealed.of(self, percepts)
 
     @property
