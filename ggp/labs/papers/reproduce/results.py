@@ -173,6 +173,33 @@ class Panel:
     is_dense: bool = False
 
 
+def named_panel(
+    row: str,
+    columns: Sequence[str],
+    lines: Mapping[str, Sequence[float | None]],
+    *,
+    is_dense: bool = False,
+) -> Panel:
+    """A heat map with names along both axes.
+
+    Args:
+        lines: by name, a value for each column; the first is at the top.
+    """
+    upwards = tuple(lines)[::-1]
+    return Panel(
+        row=row,
+        title="",
+        x="",
+        y="",
+        xs=tuple(map(float, range(len(columns)))),
+        ys=tuple(map(float, range(len(upwards)))),
+        values=tuple(tuple(lines[name]) for name in upwards),
+        x_names=tuple(columns),
+        y_names=upwards,
+        is_dense=is_dense,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Curve:
     """One line of a chart: `ys` over `xs`."""
