@@ -51,7 +51,9 @@ timed: setup
 
 # make docs    set up, then build the site of the documentation into site/
 docs: setup
+	@echo 'docs: installing what builds the site'
 	$(PYTHON) -m pip install --quiet --editable '.[docs]'
+	@echo 'docs: building the site, which takes a minute'
 	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet
 
 # make soak    set up, then an hour of matches over HTTP with the memory watched

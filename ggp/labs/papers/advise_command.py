@@ -9,7 +9,7 @@ of players (`ggp.search.parts`) or against them; only matches can settle which p
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,9 +25,13 @@ from ggp.cli.arguments import (
 from ggp.cli.properties import walks_for
 from ggp.console import EXIT_INTERRUPTED, bar_of, listed, spinner, tell
 from ggp.errors import ConfigError, MatchError
+from ggp.gdl.analysis.told_moves import move_percept
+from ggp.gdl.program import RANDOM
 from ggp.given import rounds_of
 from ggp.library import compare
 from ggp.machine.base import player_roles
+from ggp.machine.definition import GameDefinition
+from ggp.machine.games import load_program
 from ggp.players import PLAYERS, kinds_of
 from ggp.players.choosing import SOLUTION, SOLVED_STATES, choose_player
 from ggp.report import Report, Table
@@ -55,6 +59,10 @@ LOW_CORRELATION = 0.5
 """Leaf correlation below which the last move still matters."""
 
 
+WHO = "\0"
+"""Stands for the names of roles in a text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """A reason from the properties of a game.
@@ -63,11 +71,13 @@ class Reason:
         kind: the kind of players that it concerns.
         favours: whether it speaks for them, or against.
         text: the explanation, a sentence.
+        roles: the roles for which it holds; none if it holds for the game.
     """
 
     kind: str
     favours: bool
     text: str
+    roles: tuple[str, ...] = ()
 
 
 def reasons_of(properties: Properties) -> tuple[Reason, ...]:
@@ -85,36 +95,48 @@ def reasons_of(properties: Properties) -> tuple[Reason, ...]:
             Reason(TREES, True, hidden + "looking further ahead is all there is to gain"),
             Reason(SIMULATIONS, False, hidden + "simulating what others know only costs time"),
         )
-    return tuple(reason for name, role in roles.items() for reason in _of_role(name, role))
+    names: dict[Reason, list[str]] = {}
+    for name, role in roles.items():
+        for reason in _of_role(role):
+            names.setdefault(reason, []).append(name)
+    return tuple(
+        replace(reason, text=reason.text.replace(WHO, listed(whose)), roles=tuple(whose))
+        for reason, whose in names.items()
+    )
 
 
 def balance(reasons: tuple[Reason, ...], kinds: frozenset[str]) -> int:
-    """Number of reasons for a player of these kinds, minus reasons against it."""
-    return sum(1 if reason.favours else -1 for reason in reasons if reason.kind in kinds)
+    """Number of reasons for a player of these kinds, minus reasons against it, role by role."""
+    return sum(
+        (1 if reason.favours else -1) * max(1, len(reason.roles))
+        for reason in reasons
+        if reason.kind in kinds
+    )
 
 
 def _knows_all(role: RoleProperties) -> bool:
     return role.information_sets.singletons == 1 and not role.information_sets.too_large
 
 
-def _of_role(name: str, role: RoleProperties) -> Iterator[Reason]:
+def _of_role(role: RoleProperties) -> Iterator[Reason]:
+    """Reasons from the properties of one role, with `WHO` in place of its name."""
     gap = role.clairvoyance_gap
     if gap is not None and gap >= COSTLY_GAP:
-        text = f"knowing the world would be worth {gap:.1f} points to {name}: "
+        text = f"knowing the world would be worth {gap:.1f} points to {WHO}: "
         yield Reason(INFORMED, True, text + "moves that find out or hide something are worth a lot")
         yield Reason(CLAIRVOYANT, False, text + "clairvoyant search acts as if it had them")
     elif gap is not None and gap < CHEAP_GAP and not _knows_all(role):
         yield Reason(
             CLAIRVOYANT,
             True,
-            f"knowing the world would be worth only {gap:.1f} points to {name}: clairvoyant search "
+            f"knowing the world would be worth only {gap:.1f} points to {WHO}: clairvoyant search "
             "loses little",
         )
     if role.ties is not None and role.ties >= MANY_TIES:
         yield Reason(
             CLAIRVOYANT,
             False,
-            f"at {role.ties:.0%} of the decisions of {name} several moves look equally good to "
+            f"at {role.ties:.0%} of the decisions of {WHO} several moves look equally good to "
             "clairvoyant search, which cannot choose among them",
         )
     if _knows_all(role):
@@ -123,15 +145,15 @@ def _of_role(name: str, role: RoleProperties) -> Iterator[Reason]:
         yield Reason(
             CLAIRVOYANT,
             True,
-            f"the sets of {name} lose {role.disambiguation:.0%} of their states from one decision "
-            f"to the next: soon {name} knows the world",
+            f"the sets of {WHO} lose {role.disambiguation:.0%} of their states from one decision "
+            "to the next: soon the world is known",
         )
     elif role.leaf_correlation is not None and role.leaf_correlation < LOW_CORRELATION:
         yield Reason(
             CLAIRVOYANT,
             False,
-            f"the last move often still decides the result of {name} (leaf correlation "
-            f"{role.leaf_correlation:.2f}), and its sets shrink slowly: there paper 003 found "
+            f"the last move often still decides the result of {WHO} (leaf correlation "
+            f"{role.leaf_correlation:.2f}), and sets shrink slowly: there paper 003 found "
             "clairvoyant search worst",
         )
 
@@ -182,11 +204,11 @@ def advise(
 ) -> int:
     """Say which player suits a game, and why.
 
-    The first advice comes before any match; each round of matches may change it, and Ctrl-C ends
-    them. Short matches at equal time decide, if one player is better with 99 % confidence.
-    Otherwise the advice is the player that auto would choose, shown with its reason. The other
-    reasons come from the figures of `ggp properties`. Without --player, the advice is auto for
-    games that it solves.
+    The first advice comes from the rules alone, the next from figures of the game; each round of
+    matches may change it, and Ctrl-C ends them. Short matches at equal time decide, if one player
+    is better with 99 % confidence. Otherwise the advice is the player that auto would choose, shown
+    with its reason. The other reasons come from the figures of `ggp properties`. Without --player,
+    the advice is auto for games that it solves.
     """
     compared = tuple(dict.fromkeys(players)) or tuple(
         name for name in PLAYERS if kinds_of(name) is not None
@@ -194,6 +216,8 @@ def advise(
     if len(compared) < 2:
         raise ConfigError("give at least two players: --player SPEC --player SPEC")
     rounds = rounds_of(matches, rounds, len(compared), usual=DEFAULT_ROUNDS, prefix="--")
+    player, reason = _by_rules(load_program(options.game))
+    tell(f"advice by the rules alone: {player}: {reason}")
     game = options.load()
     machine = game._machine
     with spinner(f"looking into {options.game}"):
@@ -243,6 +267,15 @@ def advise(
         raise MatchError("no round of matches was played to its end, so there is no advice")
     options.show(Report(advices[-1], _parts(advices[-1], rounds)))
     return code
+
+
+def _by_rules(program: GameDefinition) -> tuple[str, str]:
+    """A player that suits a game, and why, before a machine is built."""
+    if move_percept(program.as_program()) is not None:
+        return "mcts", "everybody sees every move, and trees look ahead"
+    if sum(role != RANDOM for role in program.roles) == 1:
+        return "hyperplay2", "one role plays: its simulations ask before they guess"
+    return "ismcts", "something may be hidden, and trees need the least"
 
 
 def _advice(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ggp.labs.papers.advise_command import Reason, balance, reasons_of
+import pytest
+
+from ggp.labs.papers.advise_command import Reason, _by_rules, balance, reasons_of
+from ggp.machine.games import load_program
 from ggp.players import PLAYERS, kinds_of
 from ggp.search.parts import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
 from ggp.study.properties import Properties, RoleProperties, SetSizes, measure_properties
@@ -55,6 +58,22 @@ def test_a_small_gap_and_sets_that_shrink_speak_for_clairvoyant_worlds() -> None
 def test_ties_and_low_correlation_speak_against_them() -> None:
     assert verdicts_of(reasons(ties=0.6, correlation=0.2)) == [(CLAIRVOYANT, False)] * 2
     assert balance(reasons(ties=0.6), frozenset({CLAIRVOYANT})) == -1
+
+
+def test_a_reason_is_given_once_for_all_roles_that_have_it() -> None:
+    roles = {"ann": role(ties=0.6), "bob": role(ties=0.6), "eve": role(ties=0.7)}
+    all_reasons = reasons_of(Properties(roles, walks=1, notes=()))
+    assert [reason.roles for reason in all_reasons] == [("ann", "bob"), ("eve",)]
+    assert "of ann and bob several" in all_reasons[0].text
+    assert balance(all_reasons, frozenset({CLAIRVOYANT})) == -3
+
+
+@pytest.mark.parametrize(
+    ("game", "player"),
+    [("tic_tac_toe", "mcts"), ("kuhn_poker", "ismcts"), ("exploding_bomb", "hyperplay2")],
+)
+def test_the_rules_alone_suggest_a_player(game: str, player: str) -> None:
+    assert _by_rules(load_program(game))[0] == player
 
 
 def test_where_nothing_is_hidden_simulations_only_cost_time() -> None:

@@ -55,7 +55,9 @@ def test_it_says_which_player_and_why() -> None:
 def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
     shown = run("advise", "exploding_bomb", *BOTH, *QUICK)
     lines = shown.stdout.splitlines()
-    assert shown.stderr.startswith("advice before any match: the solution as agent: ")
+    by_rules, by_figures, *_ = shown.stderr.splitlines()
+    assert by_rules.startswith("advice by the rules alone: hyperplay2: one role plays")
+    assert by_figures.startswith("advice before any match: the solution as agent: ")
     assert lines[0].startswith("advice: hyperplay2")
     assert lines[-1] == ("auto plays the solution as agent: the game is small enough to be solved")
     assert any(line.startswith("for hyperplay2: knowing the world") for line in lines)
