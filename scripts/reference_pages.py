@@ -88,7 +88,17 @@ def _goals() -> Iterator[str]:
     yield _table(("written", "GDL", "ggp", *ENGINES), rows)
 
 
-TABLES = {"written": _ways_to_write, "goals": _goals}
+def _answers() -> Iterator[str]:
+    """What controllers make of answers to PLAY."""
+    rows = []
+    for seen in _seen("servers/answers")["answer"]:
+        texts = ", ".join(f"`{text}`" for text in seen["texts"]).replace("\n", "⏎")
+        where = f" where {seen['where']}" if "where" in seen else ""
+        rows.append((texts + where, seen["gamecontroller"], seen["ggp-base"]))
+    yield _table(("answer (⏎ ends a line)", "gamecontroller", "ggp-base"), rows)
+
+
+TABLES = {"written": _ways_to_write, "goals": _goals, "answers": _answers}
 
 
 def _seen(name: str) -> dict[str, Any]:

@@ -179,7 +179,7 @@ def _is_of_keyword(problem: Diagnostic) -> bool:
 def breaches(sheet: Rulesheet) -> Iterator[tuple[str, int, str]]:
     """Yield each construct that the specification does not have: row, offset and message."""
     for name, offset in dict(reversed(list(_places(sheet)))).items():
-        if name.split("-")[0] in ("and", "negated"):
+        if name.split("-")[0] in ("and", "arrow", "negated"):
             row = ROWS[name]
             yield name, offset, f"GDL has no {row.writing}; write {row.instead}"
 

@@ -106,14 +106,24 @@ def test_warnings_name_the_engine_and_what_to_write() -> None:
     assert not warnings_of(sheet, [])
 
 
-def test_strict_refuses_what_the_specification_does_not_have() -> None:
-    sheet = parse(
-        "(role p) (legal p a) (goal p 1) (<= terminal (not (or (legal p a) (legal p b))))"
-    )
-    assert "negated-or" not in {problem.rule for problem in validate(sheet)}
-    (problem,) = (p for p in validate(sheet, strict=True) if p.rule == "negated-or")
-    assert problem.severity == "error"
-    assert problem.message == "GDL has no `(not (or ...))`; write a negation of each disjunct"
+@pytest.mark.parametrize(
+    ("end", "row", "message"),
+    [
+        (
+            "(<= terminal (not (or (legal p a) (legal p b))))",
+            "negated-or",
+            "GDL has no `(not (or ...))`; write a negation of each disjunct",
+        ),
+        ("(:- terminal (legal p a))", "arrow", "GDL has no `:-` in KIF; write `<=`"),
+    ],
+)
+def test_strict_refuses_what_the_specification_does_not_have(
+    end: str, row: str, message: str
+) -> None:
+    sheet = parse(f"(role p) (legal p a) (goal p 1) {end}")
+    assert row not in {problem.rule for problem in validate(sheet)}
+    (problem,) = (p for p in validate(sheet, strict=True) if p.rule == row)
+    assert (problem.severity, problem.message) == ("error", message)
 
 
 def test_the_command_takes_several_engines(tmp_path: Path) -> None:

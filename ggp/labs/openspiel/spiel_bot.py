@@ -19,7 +19,7 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.errors import ConfigError, MachineError
-from ggp.labs.openspiel.machine.games import PREFIX, is_open, load_game, pyspiel
+from ggp.labs.openspiel.machine.games import PREFIX, is_open, load_game, pyspiel, unprinted
 from ggp.labs.openspiel.machine.nodes import Node, SpielStates
 from ggp.labs.openspiel.machine.spiel_machine import SpielMachine
 from ggp.machine.base import Machine, States
@@ -163,15 +163,18 @@ def refuse_without_bot(game: Any, draw: Callable[[], float]) -> None:
     Raises:
         ConfigError: players move at once, or OpenSpiel cannot draw a state of an information set.
     """
+    kind = game.get_type()
+    name = kind.short_name
+    if kind.dynamics != pyspiel().GameType.Dynamics.SEQUENTIAL:
+        raise ConfigError(f"OpenSpiel's bots cannot play {name}: players move at once")
     if is_open(game):
         return
-    state, name, lots = game.new_initial_state(), game.get_type().short_name, Random(0)
+    state, lots = game.new_initial_state(), Random(0)
     while state.is_chance_node():  # if the first outcome always came, crazy_eights would not begin
         state.apply_action(lots.choice(state.chance_outcomes())[0])
-    if state.is_simultaneous_node():
-        raise ConfigError(f"OpenSpiel's ISMCTS cannot play {name}: players move at once")
     try:
-        state.resample_from_infostate(state.current_player(), draw)
+        with unprinted():
+            state.resample_from_infostate(state.current_player(), draw)
     except pyspiel().SpielError as error:
         raise ConfigError(
             f"OpenSpiel's ISMCTS cannot play {name}: OpenSpiel does not say how to draw a "

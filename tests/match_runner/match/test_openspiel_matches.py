@@ -122,6 +122,7 @@ def test_bots_refuse_games_that_they_cannot_play() -> None:
         ("openspiel:liars_dice", "openspiel", "does not say how to draw a state"),
         ("openspiel:crazy_eights", "openspiel", "does not say how to draw a state"),
         ("openspiel:matrix_rps", "openspiel", "players move at once"),
+        ("openspiel:goofspiel", "openspiel", "players move at once"),
         ("monty_hall", "prolog", "plays? only games named openspiel:NAME"),
     ):
         with pytest.raises(ConfigError, match=message):

@@ -389,41 +389,32 @@ def test_moves_are_understood_in_any_spelling(answer: str) -> None:
     assert not faults_of(record)
 
 
-def test_ggp_base_takes_no_other_letter_case() -> None:
-    wire = Wire(rules_of("tic_tac_toe"), GGP_BASE)
-    assert wire.read_move("( mark 1 1 )") == "(mark 1 1)"
-    with pytest.raises(NotAMoveError):
-        wire.read_move("(MARK 1 1)")
-    scrambled = Wire(rules_of("tic_tac_toe"), GGP_BASE, None, np.random.default_rng(1))
-    noop = scrambled.play("m", 1, LastTurn("noop", (), ("noop", "noop"))).split()[4]
-    assert scrambled.read_move(noop.upper()) == "noop"
+ANSWERS = tomllib.loads((REPOSITORY / "tests/engines/servers/answers.toml").read_text("utf-8"))
+"""What real servers make of answers."""
 
 
-@pytest.mark.parametrize(
-    ("answer", "dresden", "ggp_base"),
-    [
-        ("(mark 1 1))", "(mark 1 1)", "(mark 1 1)"),
-        ("(mark 1 1) )x", "(mark 1 1)", "(mark 1 1)"),
-        ("noop)", "noop", "noop"),
-        ("(mark 1 1) noop", None, "(mark 1 1)"),
-        ("(mark 1 1)(noop)", None, "(mark 1 1)"),
-        ("noop ; text", None, "noop"),
-        ("noop ; text\n", "noop", "noop"),
-        ("; text\nnoop", "noop", None),
-        ("(mark 1 ; text\n 1)", "(mark 1 1)", None),
-        ("((mark 1 1))", None, None),
-        (")noop", None, None),
-        ("(mark 1 1", None, None),
-        ("(noop)", None, None),
-    ],
-)
-def test_an_answer_is_read_as_far_as_real_servers_read_it(
-    answer: str, dresden: str | None, ggp_base: str | None
-) -> None:
-    for server, move in ((DRESDEN, dresden), (GGP_BASE, ggp_base)):
-        wire = Wire(rules_of("tic_tac_toe"), server)
-        with nullcontext() if move else pytest.raises(NotAMoveError):
-            assert wire.read_move(answer) == move
+@pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.parametrize("seen", ANSWERS["answer"], ids=lambda seen: seen["texts"][0])
+def test_an_answer_is_read_as_real_servers_read_it(seen: dict[str, Any], name: str) -> None:
+    where = seen.get("where", "")
+    rules = ANSWERS["rules-with-parentheses" if "(go)" in where else "rules"]
+    rng = np.random.default_rng(1) if "scrambled" in where else None
+    wire = Wire(normalize(parse(rules)), SERVERS[name], None, rng)
+    told = parse_message(wire.play("m", 1, LastTurn("noop", (), ("(mark 1 1)",))))
+    assert isinstance(told, Play)
+    assert told.terms is not None
+    taken = seen["gamecontroller" if name == "dresden" else name] == "the move"
+    for text in seen["texts"]:
+        with nullcontext() if taken else pytest.raises(NotAMoveError):
+            move = wire.read_move(told.terms[0].upper() if rng else text)
+            assert move == ("noop" if text.startswith(("noop", "; text")) else "(mark 1 1)")
+
+
+@pytest.mark.parametrize("answer", ["((mark 1 1))", ")noop"])
+def test_what_is_no_move_anywhere_is_not_read(answer: str) -> None:
+    for server in SERVERS.values():
+        with pytest.raises(NotAMoveError):
+            Wire(rules_of("tic_tac_toe"), server).read_move(answer)
 
 
 BAD_ANSWERS: dict[str, Action] = {

@@ -17,7 +17,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import blake2b
@@ -74,6 +74,7 @@ FAULTS: Mapping[str, str] = {
     "may have different labels at two nodes; the path of the file without OpenSpiel keeps labels",
     "kriegspiel": "no player is told that a king is in check",
     "python_hangman": "it declares perfect information, so its player is told the word",
+    "quoridor": "OpenSpiel says that its implementation has known issues",
     "repeated_leduc_poker": "after each hand, also after a fold, both players see both cards",
 }
 """What players of a game know otherwise than one expects, by the game's name; of `dark_hex` only
@@ -149,7 +150,8 @@ def spiel_game(text: str, name: str) -> SpielGame:
     """The game named by a text `openspiel:NAME(PARAMETERS)`.
 
     If the game has the parameter `obstype` and the text does not set it, players observe the number
-    of turns, as they always do in GDL-II. A warning is logged for each fault (`FAULTS`, `examine`).
+    of turns, as they always do in GDL-II. A warning is logged for each fault (`FAULTS`, `examine`,
+    `unlike_tensors`).
 
         >>> spiel_game("openspiel:kuhn_poker", "kuhn_poker").roles
         ('p0', 'p1', 'random')
@@ -209,6 +211,9 @@ def _faults(game: Any, strings: Strings) -> tuple[str, ...]:
         faults.append(
             f"after {strings.unknowable!r} a player's legal moves depend on what it does not know"
         )
+    if unlike := unlike_tensors(game):
+        ours = "here all moves are seen" if is_open(game) else "here strings count"
+        faults.append(f"its tensors tell players {unlike} its strings do; {ours}")
     return tuple(dict.fromkeys(faults))
 
 
@@ -231,11 +236,12 @@ def _loaded(text: str) -> tuple[Any, str]:
     _import_modules(full_name)
     _check_name(full_name)
     try:
-        game = library.load_game(full_name)
-        settings = library.game_parameters_from_string(full_name)
-        if _TURNS_HIDDEN in game.get_parameters() and _TURNS_HIDDEN not in settings:
-            full_name = _with_turns(full_name)
+        with unprinted():
             game = library.load_game(full_name)
+            settings = library.game_parameters_from_string(full_name)
+            if _TURNS_HIDDEN in game.get_parameters() and _TURNS_HIDDEN not in settings:
+                full_name = _with_turns(full_name)
+                game = library.load_game(full_name)
     except Exception as error:  # of OpenSpiel, C++, or a game in Python
         raise ConfigError(f"OpenSpiel has no game {full_name!r}: {_first_line(error)}") from error
     _check_kind(text, game)
@@ -280,8 +286,21 @@ def pyspiel() -> ModuleType:
     return module
 
 
+@contextmanager
+def unprinted() -> Iterator[None]:
+    """Keep standard error free of what OpenSpiel, in C++, prints beside its exceptions."""
+    shown = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(shown, 2)
+        os.close(shown)
+
+
 def _check_name(full_name: str) -> None:
-    """Refuse unknown names, which OpenSpiel would also report on standard error."""
+    """Refuse unknown names."""
     name = full_name.partition("(")[0].strip()
     names = pyspiel().registered_names()
     if name not in names:
@@ -366,6 +385,9 @@ MAX_STATES = 1_000
 MAX_TURNS = 50
 """Length of a walk: later, information states hardly ever recur."""
 
+MAX_COMPARED = 400
+"""Most states in which tensors are compared with strings: enough for quoridor's."""
+
 _SHARE = 0.5
 """Share of states that are visited breadth first; the rest are visited in random matches."""
 
@@ -379,8 +401,8 @@ class Strings:
         hide_turns: whether a player has the same information state in different turns.
         forgotten: an information state that follows different moves of its player; empty for none.
         unknowable: a string at which a path does not determine legal actions; empty for none.
-        chance_turns: most turns of chance in a walk, or OpenSpiel's bound, which is too high in
-            some games, if a walk did not end.
+        chance_turns: most turns of chance in a walk; at least OpenSpiel's bound, which is wrong
+            in some games, if a walk did not end.
     """
 
     leak: bool = False
@@ -422,6 +444,40 @@ _Moves = dict[int, int]
 """The actions of a turn, by player."""
 
 
+def unlike_tensors(game: Any, most_states: int = MAX_COMPARED) -> str:
+    """How the tensors of players that act differ from their strings, in random walks.
+
+    Args:
+        game: the `pyspiel.Game`.
+        most_states: most states to visit.
+
+    Returns:
+        `more than`, `less than` or `other things than`; empty if they tell the same, or there are
+        none.
+    """
+    kind, rng = game.get_type(), Random(0)
+    views = [
+        view
+        for view in ("information_state", "observation")
+        if getattr(kind, f"provides_{view}_string") and getattr(kind, f"provides_{view}_tensor")
+    ]
+    known: dict[tuple[object, ...], object] = {}
+    more = less = False
+    with unprinted(), suppress(RuntimeError):  # of a view that is promised, and not there
+        state = game.new_initial_state()
+        for turn in range(most_states if views else 0):
+            if state.is_terminal() or turn % MAX_TURNS == 0:
+                state = game.new_initial_state()
+            for view, player in product(views, range(game.num_players())):
+                if acts(state, player):
+                    string = getattr(state, f"{view}_string")(player)
+                    tensor = tuple(getattr(state, f"{view}_tensor")(player))
+                    more |= known.setdefault((view, player, string), tensor) != tensor
+                    less |= known.setdefault((view, player, tensor), string) != string
+            state, _ = _random_child(state, rng)
+    return "other things than" if more and less else "more than" * more or "less than" * less
+
+
 class _Walks:
     """Walks through a game, which compare the memories of players at equal information states."""
 
@@ -458,7 +514,7 @@ class _Walks:
                 memories = self._remember(state, memories, moves, turn)
             chance_turns = sum(choice.player < 0 for choice in state.full_history())
             if budget > 0 and not state.is_terminal():
-                chance_turns = self._chance_bound
+                chance_turns = max(chance_turns, self._chance_bound)
             self._faults.chance_turns = max(self._faults.chance_turns, chance_turns)
         return self._faults
 

@@ -14,6 +14,7 @@ from ggp.errors import BackendUnavailableError, ConfigError, MachineError
 from ggp.labs.openspiel.machine import games
 from ggp.machine import build_machine
 from ggp.machine.games import load_program, read_program
+from ggp.players import check_game, parse_spec
 from tests.support.commands import error_line
 from tests.support.games import REPOSITORY
 
@@ -171,6 +172,7 @@ def test_a_blank_before_parameters_is_no_part_of_the_name() -> None:
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
+        ("quoridor", "its implementation has known issues"),
         ("kriegspiel", "no player is told that a king is in check"),
         ("dark_chess", "what a player observes holds the half-move clock"),
         ("dark_hex(board_size=2,obstype=reveal-nothing)", "hold the number of turns, whatever"),
@@ -181,10 +183,15 @@ def test_what_is_odd_about_knowledge_is_named(
 ) -> None:
     games._warn.cache_clear()
     about = load_program(f"openspiel:{name}").describe().text
-    (record,) = caplog.records
-    assert fault in record.getMessage()
+    assert fault in caplog.records[0].getMessage()
     assert fault[5:] in about
-    assert f"a digest of its {'observation' if 'chess' in name else 'information state'}" in about
+    if name == "quoridor":
+        assert "; here all moves are seen" in about
+    else:
+        view = "observation" if "chess" in name else "information state"
+        assert f"a digest of its {view}" in about
+    assert "its tensors tell players" in caplog.text
+    assert "Its tensors tell players" in about
 
 
 def test_what_is_shown_although_it_should_be_hidden_is_named() -> None:
@@ -216,16 +223,31 @@ def test_what_a_game_in_python_raises_is_an_error_with_a_message(
         machine.step(machine.initial(), joint)
 
 
-def test_games_that_hide_turns_come_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_games_that_hide_turns_come_with_a_warning_once(caplog: pytest.LogCaptureFixture) -> None:
     games._warn.cache_clear()
     for _ in range(2):
         load_program("openspiel:liars_dice_ir")
         load_program("openspiel:dark_hex(board_size=2,obstype=reveal-nothing)")
         load_program("openspiel:dark_hex(board_size=2)")
-    assert [record.getMessage().partition(": ")[0] for record in caplog.records] == [
-        "openspiel:liars_dice_ir",
-        "openspiel:dark_hex(board_size=2,obstype=reveal-nothing)",
+    assert [record.getMessage().split(": ")[:2] for record in caplog.records] == [
+        ["openspiel:liars_dice_ir", games.FAULTS["liars_dice_ir"]],
+        ["openspiel:dark_hex(board_size=2,obstype=reveal-nothing)", games.FAULTS["dark_hex"]],
+        [
+            "openspiel:dark_hex(board_size=2,obstype=reveal-nothing)",
+            "its tensors tell players less than its strings do; here strings count",
+        ],
     ]
+
+
+def test_openspiel_prints_nothing_beside_a_message(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ConfigError, match="Unknown parameter 'cards'"):
+        load_program("openspiel:kuhn_poker(cards=4)")
+    load_program("openspiel:quoridor(board_size=3)")
+    with pytest.raises(ConfigError, match="does not say how to draw a state"):
+        check_game(
+            parse_spec("ggp.players.spiel_bot:OpenSpielBot"), load_program("openspiel:liars_dice")
+        )
+    assert "OpenSpiel exception" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from ggp.labs.openspiel.machine.games import (
     Strings,
     examine,
     load_game,
+    unlike_tensors,
 )
 from ggp.labs.openspiel.machine.nodes import POSITIONAL
 from ggp.labs.openspiel.machine.spiel_machine import SpielMachine
@@ -131,6 +132,22 @@ def test_dark_chess_tells_of_moves_of_pawns_out_of_sight() -> None:
     boards, clocks = zip(*(view.rsplit(" ", 2)[:2] for view in views), strict=True)
     assert boards[0] == boards[1]
     assert clocks == ("0", "1")
+
+
+@pytest.mark.parametrize(
+    ("name", "unlike"),
+    [
+        ("quoridor", "less than"),  # walls
+        ("rbc", "less than"),  # empty squares that were sensed
+        ("kriegspiel", "more than"),  # the half-move clock
+        ("phantom_go", "other things than"),
+        ("leduc_poker", ""),
+        ("chess", ""),
+        ("euchre", ""),  # which has no tensors of observations
+    ],
+)
+def test_tensors_that_tell_otherwise_than_strings_are_found(name: str, unlike: str) -> None:
+    assert unlike_tensors(load_game(name)) == unlike
 
 
 def test_dark_hex_counts_turns_where_it_is_to_reveal_nothing() -> None:
