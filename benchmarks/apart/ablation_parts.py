@@ -100,7 +100,6 @@ STEPS: dict[str, tuple[Change, ...]] = {
     "extract: reuse": (Change(passes._Shared, "reuse_gates", _nothing),),
     "extract: common": (Change(passes._Shared, "group_common", _nothing),),
     "invariants: equal": (Change(passes, "equal_fluents", lambda *_: {}),),
-    "invariants: groups": (Change(passes, "exclusive_fluents", lambda *_: []),),
     "kernels of passes": (Change(draft, "FOR_KERNELS", math.inf),),
 }
 """Steps of passes, with the changes that leave each out."""

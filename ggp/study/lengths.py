@@ -28,7 +28,6 @@ from ggp.machine.base import (
 from ggp.machine.circuit import FALSE, TRUE, Circuit, following, gates_of
 from ggp.machine.layers import JointMoves, StateMerger
 from ggp.machine.on_circuit import on_circuit
-from ggp.machine.propnet.optimise.knowledge import Work
 from ggp.machine.propnet.optimise.proofs import (
     Guess,
     SearchLimit,
@@ -41,6 +40,7 @@ from ggp.machine.propnet.optimise.proofs import (
     strongest,
     wrong,
 )
+from ggp.machine.propnet.optimise.work import Work
 
 FEW_STATES = 20_000
 """Greatest number of states for the exact method: tenths of a second."""

@@ -275,13 +275,14 @@ FORM = PieceFiles()
 def with_captures(
     values: Evaluation | None, machine: Machine, role: int, quiet: int
 ) -> Evaluation | None:
-    """The same evaluation, with captures played out first, if the file declares them.
+    """The same evaluation, with captures played out first, if the file declares them and boards
+    have at most 64 squares.
 
     Args:
         role: the role whose values count there.
         quiet: most captures in a row to play out.
     """
-    if quiet and isinstance(values, BoardValues) and values.terms.noisy:
+    if quiet and isinstance(values, BoardValues) and values.terms.noisy and values.has_masks:
         return Quiescence(machine, values, role, quiet)
     return values
 
@@ -323,9 +324,11 @@ def _piece(data: Mapping[str, Any]) -> Piece:
 
 def _pattern(text: str) -> MovePattern:
     words = text.strip("()").split()
-    has_origin = "?from_file" in words or "?from_rank" in words
-    origin = (words.index("?from_file"), words.index("?from_rank")) if has_origin else None
-    return MovePattern(words[0], len(words), words.index("?file"), words.index("?rank"), origin)
+    origin, target = (
+        (words.index(file), words.index(rank))
+        for file, rank in (("?from_file", "?from_rank"), ("?file", "?rank"))
+    )
+    return MovePattern(words[0], len(words), origin, target)
 
 
 def _steps(data: Any) -> tuple[tuple[int, int], ...]:

@@ -181,55 +181,6 @@ def value_masks(
         leads[lane] = lead_of(table, codes, start, squares, occupied, first, second)
 
 
-@kernel
-def list_captures(
-    offsets: np.ndarray,
-    moves: np.ndarray,
-    mask: np.ndarray,
-    move_squares: I32,
-    only_square: np.ndarray,
-    codes: np.ndarray,
-    tables: PieceTables,
-    masks: RayMasks,
-    side: int,
-    captures: np.ndarray,
-) -> int:
-    """List the moves of a side that may capture a piece of the other side; returns their number.
-
-    Args:
-        offsets, moves: `[L + 1]`, `[N]` legal moves of the side.
-        mask: `[L]` which lanes to look at.
-        move_squares: `[moves, 2]` target and origin of each move; `EMPTY` where there is none, or
-            it is not known. A move of unknown origin may capture whatever stands on its target.
-        only_square: `[L]` the only square on which captures count; `EMPTY`: any.
-        captures: `[N, 3]` out: lane, move and target.
-    """
-    squares = codes.shape[1]
-    count = 0
-    for lane in range(len(codes)):
-        if not mask[lane]:
-            continue
-        occupied = _occupied(codes, lane)
-        for n in range(offsets[lane], offsets[lane + 1]):
-            target, origin = move_squares[moves[n], 0], move_squares[moves[n], 1]
-            # Cheap tests first; the attack is tested last.
-            if target == EMPTY or (only_square[lane] != EMPTY and target != only_square[lane]):
-                continue
-            victim = np.int64(codes[lane, target])
-            if victim == EMPTY or tables.side[victim] == side:
-                continue
-            if origin != EMPTY and len(masks.leaps):
-                piece = np.int64(codes[lane, origin])
-                if piece == EMPTY or tables.side[piece] != side:
-                    continue
-                reach = attacks(masks, piece, piece * squares + origin, occupied)
-                if not (reach >> np.uint64(target)) & np.uint64(1):
-                    continue
-            captures[count, 0], captures[count, 1], captures[count, 2] = lane, moves[n], target
-            count += 1
-    return count
-
-
 # ------------------------------------------------------------------------
 
 I32 = NDArray[np.int32]

@@ -42,7 +42,6 @@ from ggp.labs.kriegspiel.boards.board_kernels import (
     PieceTables,
     RayMasks,
     attack_boards,
-    list_captures,
     read_boards,
     value_boards,
     value_masks,
@@ -97,22 +96,11 @@ class Boards(NamedTuple):
         codes: `[L, S]` code of the piece on each square, `EMPTY` for none.
         num_pieces: `[L]` occupied squares of each board.
         occupancy: `[L]` the occupied squares as words, if a board has no more than 64.
-        sides: `[K]` the role of each code.
     """
 
     codes: NDArray[np.int16]
     num_pieces: IntArray
     occupancy: NDArray[np.uint64]
-    sides: IntArray
-
-    def take(self, lanes: IntArray) -> Boards:
-        """The boards of these lanes."""
-        return Boards(self.codes[lanes], self.num_pieces[lanes], self.occupancy[lanes], self.sides)
-
-    def owners(self, lanes: IntArray, squares: IntArray) -> IntArray:
-        """Role of the piece on one square of each of these boards; -1 without a piece."""
-        codes = self.codes[lanes, squares]
-        return np.where(codes == EMPTY, -1, self.sides[codes])
 
 
 class BoardValues:
@@ -136,7 +124,6 @@ class BoardValues:
         if len(self._players) != SIDES:
             raise ConfigError("boards are valued in games of two roles")
         kinds = [kind for kind in self.squares.places if kind[0] in self._players]
-        self._sides = np.array([role for role, _ in kinds], dtype=np.int64)
         size = self.squares.size
         words = words_for(len(self.squares.bits.fluent_names))
         self._square, self._code = np.full((2, 64 * words), EMPTY, dtype=np.int32)
@@ -173,7 +160,7 @@ class BoardValues:
         count = np.empty(len(words), dtype=np.int64)
         mask = np.empty(len(words), dtype=np.uint64)
         read_boards(words, self._blocks, self._bits, self._square, self._code, codes, count, mask)
-        return Boards(codes, count, mask, self._sides)
+        return Boards(codes, count, mask)
 
     def worth(self, boards: Boards, role: int) -> FloatArray:
         """`[L]` values of boards for a role; meaningless where the game is over."""
@@ -205,38 +192,6 @@ class BoardValues:
             return None
         boards = self.boards(states)
         return turns.valued(states, boards.codes, boards.occupancy, lanes, joint_moves, before)
-
-    def captures(
-        self,
-        boards: Boards,
-        role: int,
-        legal: Ragged,
-        mask: BoolArray,
-        move_squares: NDArray[np.int32],
-        only_square: IntArray,
-    ) -> IntArray:
-        """`[K, 3]` lanes, moves and targets of a role's moves that may capture a piece.
-
-        Args:
-            legal: the moves of the role on each board.
-            mask: `[L]` which boards to look at.
-            move_squares: `[moves, 2]` target and origin of each move, see `list_captures`.
-            only_square: `[L]` the only square on which captures count; `EMPTY`: any.
-        """
-        captures = np.empty((len(legal.values), 3), dtype=np.int64)
-        count = list_captures(
-            legal.offsets,
-            legal.values,
-            mask,
-            move_squares,
-            only_square,
-            boards.codes,
-            self._tables,
-            self._masks,
-            self._players.index(role),
-            captures,
-        )
-        return captures[:count]
 
     @property
     def has_masks(self) -> bool:
@@ -492,21 +447,19 @@ class Piece:
 
 @dataclass(frozen=True)
 class MovePattern:
-    """The form of moves that go to a square.
+    """The form of moves from a square to another.
 
     Attributes:
         name: of the move.
         size: number of its words, with the name.
-        file, rank: indices of the target's file and rank among these words.
-        origin: indices of the origin's file and rank, if they are declared. Then a move captures
-            only if the piece on the origin attacks the target.
+        origin, target: indices of the file and rank of either square among these words. A move
+            captures only if the piece on the origin attacks the target.
     """
 
     name: str
     size: int
-    file: int
-    rank: int
-    origin: tuple[int, int] | None = None
+    origin: tuple[int, int]
+    target: tuple[int, int]
 
 
 @dataclass(frozen=True)

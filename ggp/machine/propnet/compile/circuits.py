@@ -282,7 +282,7 @@ def make(argument: tuple[Program, Limits, str]) -> bytes:
     from ggp.machine.propnet.compile.gates import build_circuit
     from ggp.machine.propnet.compile.ground_rules.grounding import ground
     from ggp.machine.propnet.optimise import optimise
-    from ggp.machine.propnet.optimise.knowledge import WorkDeadline
+    from ggp.machine.propnet.optimise.work import WorkDeadline
 
     program, limits, key = argument
     seconds, wait_seconds = limits.grounding_seconds, limits.longest_grounding_s

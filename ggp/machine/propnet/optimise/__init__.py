@@ -1,9 +1,9 @@
 """Makes a circuit smaller without changing the game that it describes.
 
 In comes a `Circuit`, out goes a smaller one, by a fixed list of passes (`PASSES`). Begin with
-`draft`, a circuit while a pass changes it. `passes` has the passes; they share `knowledge`: facts
-about the game, and the work that they may do. `proofs` finds facts that gates do not show: guessed
-from random matches, then proved by induction.
+`draft`, a circuit while a pass changes it. `passes` has the passes; they share `work`, the steps
+that they may take. `proofs` finds facts that gates do not show: guessed from random matches, then
+proved by induction.
 
 The invariant of every pass: in each reachable state, legal moves, `terminal` and goals stay the
 same, and in each that is not terminal, so do the successor and the percepts after one legal move of
@@ -18,14 +18,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ggp.machine.circuit import Circuit, PassReport
-from ggp.machine.propnet.optimise.knowledge import (
-    NEVER,
-    CircuitKnowledge,
-    TookTooLong,
-    Work,
-    WorkDeadline,
-    patience,
-)
 from ggp.machine.propnet.optimise.passes import (
     complement,
     extract,
@@ -34,10 +26,17 @@ from ggp.machine.propnet.optimise.passes import (
     fold_constants,
     use_invariants,
 )
+from ggp.machine.propnet.optimise.work import (
+    NEVER,
+    TookTooLong,
+    Work,
+    WorkDeadline,
+    patience,
+)
 
 _log = logging.getLogger(__name__)
 
-Pass = Callable[[Circuit, CircuitKnowledge], Circuit]
+Pass = Callable[[Circuit, Work], Circuit]
 
 MAX_STEPS = 10_000_000
 """Steps of work for one circuit, see `work`."""
@@ -49,13 +48,13 @@ LARGE = 30_000
 """Circuits of more literals are made smaller by `extract` before their fluents are analysed."""
 
 
-def _extract_early(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
+def _extract_early(circuit: Circuit, work: Work) -> Circuit:
     # `extract` hides literals that `complement` looks for. So in smaller circuits, where waiting
     # costs little, it runs only after that.
-    return extract(circuit, knowledge) if circuit.num_literals > LARGE else circuit
+    return extract(circuit, work) if circuit.num_literals > LARGE else circuit
 
 
-def _leave(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
+def _leave(circuit: Circuit, _: Work) -> Circuit:
     return circuit
 
 
@@ -110,26 +109,24 @@ def optimise(
         max_steps: steps of work: no pass begins after they are used up, and long ones stop early.
     """
     reports: list[PassReport] = []
-    knowledge = CircuitKnowledge(Work(max_steps))
-    vain: dict[Pass, tuple[Circuit, int]] = {}
+    work = Work(max_steps)
+    vain: dict[Pass, Circuit] = {}
     for name, run in PASSES:
-        if not knowledge.work.remaining:
+        if not work.remaining:
             break
         start_s = time.process_time()
         previous = circuit
-        # A pass that did nothing would do nothing again, if neither circuit nor knowledge changed.
-        state = circuit, len(knowledge.groups)
-        if run in vain and vain[run][0] is circuit and vain[run][1] == state[1]:
-            run = _leave
+        if vain.get(run) is circuit:
+            run = _leave  # a pass that did nothing would do nothing again
         try:
             with patience(until):
-                knowledge.work.spend(STEPS_A_LITERAL * circuit.num_literals)
-                circuit = run(circuit, knowledge)
+                work.spend(STEPS_A_LITERAL * circuit.num_literals)
+                circuit = run(circuit, work)
         except (TookTooLong, MemoryError) as error:
             _log.info("the pass %r was broken off: %s", name, type(error).__name__)
             return Optimised(previous, reports, complete=False)
         if circuit is previous:
-            vain[run] = state
+            vain[run] = circuit
         reports.append(
             PassReport(
                 name,

@@ -19,21 +19,8 @@ import numpy as np
 
 from ggp.machine.circuit import FALSE, TRUE, Circuit
 from ggp.machine.propnet.optimise.draft import GATE_COST, Draft, find_splittable, suits_kernels
-from ggp.machine.propnet.optimise.knowledge import (
-    CircuitKnowledge,
-    ExclusiveFluents,
-    Work,
-    moves_of_roles,
-)
-from ggp.machine.propnet.optimise.proofs import (
-    Guess,
-    equal_fluents,
-    equality,
-    exclusive_fluents,
-    prove,
-    sample,
-    strongest,
-)
+from ggp.machine.propnet.optimise.proofs import equal_fluents, equality, prove, sample
+from ggp.machine.propnet.optimise.work import Work, moves_of_roles
 
 NUM_WORDS = 4
 """Words of random matches to guess from; a word holds 64 matches."""
@@ -55,9 +42,8 @@ WORDS_A_STEP = 160
 """Number of evaluated words of random matches that count as a step of work."""
 
 
-def use_invariants(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
-    """Replace fluents that are constant or equal to others; groups are added to `knowledge`."""
-    work = knowledge.work
+def use_invariants(circuit: Circuit, work: Work) -> Circuit:
+    """Replace fluents that are constant or equal to others."""
     until = work.until(SHARE, MAX_WORK)
     if (until - work.spent) // (1 + circuit.num_inputs + circuit.num_gates) < MIN_QUESTIONS:
         return circuit
@@ -68,11 +54,9 @@ def use_invariants(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
     becomes = equal_fluents(circuit, values)
     equalities = {net: equality(net, literal) for net, literal in becomes.items()}
     guesses = [guess for pair in equalities.values() for guess in pair]
-    groups = strongest(exclusive_fluents(circuit, values))
-    proved = frozenset(prove(circuit, guesses + groups, work, until))
+    proved = frozenset(prove(circuit, guesses, work, until))
     if not proved:
         return circuit
-    knowledge.groups += _groups(circuit, [guess for guess in groups if guess in proved])
     draft = Draft(circuit)
     for net, pair in equalities.items():
         if all(guess in proved for guess in pair):
@@ -80,38 +64,18 @@ def use_invariants(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
     return draft.finish()
 
 
-def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[ExclusiveFluents, ...]:
-    """Groups of fluents that exclude each other; they are exact if one of them always holds."""
-    at_least_one: dict[int, list[frozenset[int]]] = {}
-    groups_of: list[tuple[int, ...]] = []
-    for guess in proved:
-        if guess.too_many == 0:
-            at_least_one.setdefault(guess.literals[0], []).append(frozenset(guess.literals))
-        else:
-            groups_of.append(guess.literals)
-    groups_of.sort(key=lambda literals: (-len(literals), literals))
-    groups = []
-    for literals in groups_of:
-        members = frozenset(literals)
-        exact = any(part <= members for x in literals for part in at_least_one.get(x, ()))
-        names = tuple(circuit.fluents[(literal >> 1) - 1] for literal in literals)
-        groups.append(ExclusiveFluents(names, exact))
-    return tuple(groups)
-
-
 # ------------------------------------------------------------------------
-# Rewrites gates by groups of nets of which exactly one holds.
+# Rewrites gates by the moves of a role, of which exactly one is made.
 #
 # Of the moves m1 to m5 of a role exactly one is made, so `~m1 & ~m2 & ~m3 & ~m4` is `m5`. Frame
 # rules, by which fluents stay unchanged, are full of such gates: none of the moves that would
 # change this cell was made.
 
 
-def complement(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
-    """Rewrite "none of these" as "one of the others" where the others are fewer.
+def complement(circuit: Circuit, _: Work) -> Circuit:
+    """Rewrite "none of these" moves as "one of the others" where the others are fewer.
 
-    The groups are the moves of each role, and groups of fluents of which exactly one holds. If a
-    role has only one move, that is always made.
+    If a role has only one move, that is always made.
     """
     draft = Draft(circuit)
     choices = _Choices(draft)
@@ -119,16 +83,13 @@ def complement(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
         if len(moves) == 1:
             draft.becomes[moves[0]] = TRUE
         choices.add(moves)
-    for nets, exact in knowledge.groups_of_nets(circuit):
-        if exact:
-            choices.add(nets)
     for net in draft.free_gates():
         choices.shorten(net)
     return draft.finish()
 
 
 class _Choices:
-    """Sets of nets of which exactly one holds."""
+    """The moves of each role: sets of nets of which exactly one holds."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
@@ -190,7 +151,7 @@ class _Choices:
 # Fluents that are constant only together, each because of the others, are left to `use_invariants`.
 
 
-def fold_constants(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
+def fold_constants(circuit: Circuit, _: Work) -> Circuit:
     """Make fluents that never change constants, and remove moves that are never legal."""
     while True:
         draft = Draft(circuit)
@@ -217,7 +178,7 @@ def _constant(circuit: Circuit) -> Iterator[tuple[int, int]]:
 # Flattens ANDs of ANDs into one.
 
 
-def flatten(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
+def flatten(circuit: Circuit, _: Work) -> Circuit:
     """Merge a gate into the gate that reads it, if that is its only use and not inverted."""
     draft = Draft(circuit)
     fan_out = draft.fan_out()
@@ -245,7 +206,7 @@ MAX_ALIKE = 8
 """If more alternatives share a factor, their rests are not compared with those of other ORs."""
 
 
-def factor(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
+def factor(circuit: Circuit, _: Work) -> Circuit:
     """Rewrite `c & d or c & e or f` as `c & (d or e) or f` where that is cheaper.
 
     In terms of gates: a gate with inverted gates among its literals is an OR of ANDs (or,
@@ -406,13 +367,13 @@ Pair = tuple[int, int]
 """Two literals, the smaller one first."""
 
 
-def extract(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
+def extract(circuit: Circuit, work: Work) -> Circuit:
     """Share common parts of gates: whole gates inside others, large parts, then pairs.
 
     A pair costs a gate and saves one literal wherever it occurs, so the most frequent pair goes
     first; the literal of the new gate then forms pairs, too.
     """
-    shared = _Shared(Draft(circuit), knowledge.work)
+    shared = _Shared(Draft(circuit), work)
     shared.reuse_gates()
     shared.group_common()
     shared.pair()

@@ -31,7 +31,7 @@ from ggp.gdl import parse_term
 from ggp.gdl.terms import Compound, Term
 from ggp.machine.arrays import take_segments
 from ggp.machine.circuit import FALSE, TRUE, Circuit, Literals, Loop, gates_of, net_levels
-from ggp.machine.propnet.optimise.knowledge import Work, moves_of_roles, unbroken
+from ggp.machine.propnet.optimise.work import Work, moves_of_roles, unbroken
 
 if TYPE_CHECKING:
     from clingo import Model

@@ -1,6 +1,6 @@
 """Boards searched by turns that a circuit makes at once, against those made move list by move list.
 
-The slow way is what machines without such turns do; values must be equal to the last bit.
+The slow way is what large boards take; values must be equal to the last bit.
 """
 
 from __future__ import annotations
@@ -15,13 +15,7 @@ from ggp.errors import MachineError
 from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch, ordered
 from ggp.labs.kriegspiel.boards.board_values import BoardValues
 from ggp.labs.kriegspiel.boards.exchanges import quiescence as exchange_boards
-from ggp.labs.kriegspiel.boards.exchanges.quiescence import (
-    NOWHERE,
-    CaptureBoards,
-    CaptureFinder,
-    Captures,
-    ExchangePlayer,
-)
+from ggp.labs.kriegspiel.boards.exchanges.quiescence import moves_by_squares
 from ggp.labs.kriegspiel.set_search import InformationSetSearch
 from ggp.labs.kriegspiel.set_tree import LookAhead
 from ggp.machine import Machine
@@ -41,7 +35,7 @@ STEPS = 1 << 20
 
 
 def step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on turns are made, and boards valued, as without a circuit or on large boards."""
+    """From now on turns are made, and boards valued, as on large boards."""
     monkeypatch.setattr(search_moves, "on_circuit", lambda _: False)
     monkeypatch.setattr(
         CircuitTurns, "choices", lambda *arguments: JointMoves.of(*arguments).counts
@@ -51,8 +45,7 @@ def step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def board_search(machine: Machine, count: int) -> Search:
     bag = bag_of(machine, tried_positions(machine).take(np.arange(count)), 0)
-    rng = np.random.default_rng(0)
-    evaluation = quiescence(machine, 0, 4)
+    rng, evaluation = np.random.default_rng(0), BoardValues(machine, KS)
     return BoardSearch(machine, bag, rng, BoardLimits(2, STEPS), evaluation=evaluation)
 
 
@@ -124,26 +117,6 @@ def test_successors_are_not_valued_after_moves_that_no_role_has() -> None:
         values.valued_turns(states, np.zeros(1, dtype=np.int64), np.full((1, 2), 10**6), 0, ())
 
 
-def listed(machine: Machine, values: BoardValues, states: States) -> dict[int, Captures]:
-    """The captures of each role that are possible in states."""
-    every = np.ones(len(states), dtype=np.bool_)
-    anywhere = np.full(len(states), NOWHERE)
-    position = CaptureBoards(states, values.boards(states), anywhere, {0: every, 1: every})
-    return CaptureFinder(machine, values).listed(position)
-
-
-def rows_of(captures: Captures) -> list[tuple[object, ...]]:
-    return sorted(
-        zip(
-            captures.lanes.tolist(),
-            captures.movers.tolist(),
-            captures.squares.tolist(),
-            map(tuple, captures.joint.tolist()),
-            strict=True,
-        )
-    )
-
-
 def positions_of_both(machine: Machine) -> States:
     """States in which white is to move, and others after its moves; more than a block."""
     first = tried_positions(machine)
@@ -156,43 +129,44 @@ def positions_of_both(machine: Machine) -> States:
     return states
 
 
-def test_captures_by_attacks_are_those_among_legal_moves() -> None:
-    machine = machine_of_game("kriegspiel_5x5", "propnet")
-    values, states = BoardValues(machine, KS), positions_of_both(machine)
-    finder = CaptureFinder(machine, values)
-    captures = ExchangePlayer(machine, values, finder, 0, 8).first_captures(
-        states, values.boards(states)
-    )
-    assert captures is not None
-    assert (np.diff(captures.lanes) >= 0).all()
-    by_role = listed(machine, values, states).values()
-    assert all(len(of_role.lanes) for of_role in by_role)
-    assert rows_of(captures) == sorted(row for of_role in by_role for row in rows_of(of_role))
-
-
 def played_out(machine: Machine, states: States, role: int, most: int) -> FloatArray:
     values, _ = quiescence(machine, role, most).values(states, role, np.random.default_rng(0))
     return values
 
 
-def turn_by_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on exchanges are played out as on machines that make no turns in blocks."""
-    monkeypatch.setattr(ExchangePlayer, "play_out", lambda *_: None)
+def after_a_capture(machine: Machine, states: States, role: int) -> list[float]:
+    """Values of states for a role if whoever is alone to move may make a capture, but need not."""
+    values, role_values = BoardValues(machine, KS), []
+    for lane in range(len(states)):
+        state = states.take(np.array([lane]))
+        options = joint_moves(machine, state, role)
+        _, joint = options.between(0, int(options.offsets[-1]))
+        movers = np.flatnonzero((joint != joint[0]).any(axis=0))
+        boards = values.boards(state)
+        value = float(values.worth(boards, role)[0])
+        noisy = moves_by_squares(machine, values) if on_circuit(machine) else {}
+        for row in joint if len(movers) == 1 else ():
+            after = machine.step(state, row[None]).states
+            takes = values.boards(after).num_pieces[0] < boards.num_pieces[0]
+            if takes and row[movers[0]] in noisy[int(movers[0])].moves:
+                worth = values.worth(values.boards(after), role)[0]
+                if machine.terminal(after)[0]:
+                    worth = machine.goals(after)[0, role]
+                value = max(value, worth) if movers[0] == role else min(value, worth)
+        role_values.append(value)
+    return role_values
 
 
-@pytest.mark.parametrize("most", [1, 2, 8])
 @pytest.mark.parametrize("role", [0, 1])
-def test_exchanges_are_worth_what_they_are_turn_by_turn(
-    role: int, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_capture_is_made_only_if_it_pays(role: int) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     states, values = positions_of_both(machine), BoardValues(machine, KS)
-    fast = played_out(machine, states, role, most)
-    turn_by_turn(monkeypatch)
-    assert fast.tobytes() == played_out(machine, states, role, most).tobytes()
+    values_after = played_out(machine, states, role, 1)
+    some = np.arange(0, len(states), 11)
+    assert values_after[some].tolist() == after_a_capture(machine, states.take(some), role)
     stands = values.worth(values.boards(states), role)
-    assert (fast > stands).any()
-    assert (fast < stands).any()
+    assert (values_after > stands).any()
+    assert (values_after < stands).any()
 
 
 def test_exchanges_are_played_on_smaller_circuits_for_each_turn() -> None:
@@ -220,25 +194,18 @@ def test_exchanges_that_need_more_room_are_worth_the_same(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("role", [0, 1])
-def test_a_square_with_two_pieces_shows_the_one_that_is_read_last(
-    role: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_square_with_two_pieces_shows_the_one_that_is_read_last(role: int) -> None:
     """Then what has changed does not tell which piece shows, and the board is read anew."""
     machine = machine_of_game("kriegspiel_5x5", "propnet")
-    states, values = positions_of_both(machine), BoardValues(machine, KS)
+    states = positions_of_both(machine).take(np.arange(0, 500, 11))
     assert isinstance(machine, PropnetMachine)
     bits = machine.fluent_bits(states)
     names = machine.fluent_names
     twice = [names.index(f"(cell c 3 white {piece})") for piece in ("pawn", "queen")]
     bits[:, twice] = True
     doubled = machine.from_fluent_bits(bits)
-    captures = listed(machine, values, doubled)[1]
-    turned = machine.step(doubled.take(captures.lanes), captures.joint).states
-    on_it = names.index("(cell c 3 black pawn)")
-    assert machine.fluent_bits(turned)[:, on_it].any()
-    fast = played_out(machine, doubled, role, 4)
-    turn_by_turn(monkeypatch)
-    assert fast.tobytes() == played_out(machine, doubled, role, 4).tobytes()
+    expected = after_a_capture(machine, doubled, role)
+    assert played_out(machine, doubled, role, 1).tolist() == expected
 
 
 @pytest.mark.parametrize("size", [1, 5, 200])
@@ -266,14 +233,11 @@ WITH_A_WALL = """
 
 
 @pytest.mark.parametrize("role", [0, 1])
-def test_pieces_that_never_change_count(role: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_that_never_change_count(role: int) -> None:
     machine = machine_of_rules(WITH_A_WALL, "propnet")
     assert isinstance(machine, PropnetMachine)
     assert machine.num_fluents < len(machine.fluent_names)
     states, values = machine.initial(3), BoardValues(machine, KS)
-    rng = np.random.default_rng(0)
-    assert CaptureFinder(machine, values).moves_by_squares is not None
-    fast, _ = quiescence(machine, role, 4).values(states, role, rng)
     lanes, moves = np.zeros(2, dtype=np.int64), np.zeros((2, 2), dtype=np.int64)
     moves[:, 0] = machine.legal(states, 0).values[:2]
     moves[:, 1] = machine.legal(states, 1).values[0]
@@ -281,9 +245,8 @@ def test_pieces_that_never_change_count(role: int, monkeypatch: pytest.MonkeyPat
     successors = machine.step(states.take(lanes), moves).states
     assert valued is not None
     assert valued.values.tobytes() == values.worth(values.boards(successors), role).tobytes()
-    step_by_step(monkeypatch)
-    slow, _ = quiescence(machine, role, 4).values(states, role, rng)
-    assert fast.tobytes() == slow.tobytes()
+    fast = played_out(machine, states, role, 4)
+    assert fast.tolist() == after_a_capture(machine, states, role)
     stands = values.worth(values.boards(states), role)
     assert (fast > stands if role == 0 else fast < stands).all()
 
@@ -304,17 +267,8 @@ BOTH_CAPTURE = """
 
 
 @pytest.mark.parametrize("role", [0, 1])
-def test_where_both_roles_capture_it_is_done_turn_by_turn(
-    role: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_both_roles_capture_they_stand_pat(role: int) -> None:
     machine = machine_of_rules(BOTH_CAPTURE, "propnet")
     states, values = machine.initial(2), BoardValues(machine, KS)
-    boards = values.boards(states)
-    player = ExchangePlayer(machine, values, CaptureFinder(machine, values), role, 4)
-    captures = player.first_captures(states, boards)
-    assert captures is not None
-    assert captures.movers.tolist() == [0, 1, 0, 1]
-    assert player.play_out(states, boards) is None
-    fast = played_out(machine, states, role, 4)
-    turn_by_turn(monkeypatch)
-    assert fast.tobytes() == played_out(machine, states, role, 4).tobytes()
+    stands = values.worth(values.boards(states), role)
+    assert played_out(machine, states, role, 4).tolist() == stands.tolist()

@@ -31,7 +31,7 @@ from ggp.machine.propnet.compile.circuits import ChildLimits, build, make, run_l
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise import optimise
-from ggp.machine.propnet.optimise.knowledge import WorkDeadline
+from ggp.machine.propnet.optimise.work import WorkDeadline
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
 LIMITS = Limits()

@@ -11,7 +11,6 @@ from ggp.machine.circuit import FALSE, TRUE, Circuit, Outputs
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise import passes as invariants
-from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents, Work
 from ggp.machine.propnet.optimise.passes import (
     complement,
     fold_constants,
@@ -25,6 +24,7 @@ from ggp.machine.propnet.optimise.proofs import (
     sample,
     strongest,
 )
+from ggp.machine.propnet.optimise.work import Work
 from tests.machine.propnet.circuits import circuit_of
 
 STEPS = 10_000_000
@@ -56,13 +56,13 @@ WALKER = """
 """Cell 6 is never reached and the walker never jumps; `awake` and `(wall 6)` always hold."""
 
 
-def knowledge() -> CircuitKnowledge:
-    return CircuitKnowledge(Work(STEPS))
+def work() -> Work:
+    return Work(STEPS)
 
 
 def walker() -> Circuit:
     circuit = build_circuit(ground(normalize(parse(WALKER))))
-    return fold_constants(complement(circuit, knowledge()), knowledge())
+    return fold_constants(complement(circuit, work()), work())
 
 
 def net(circuit: Circuit, fluent: str) -> int:
@@ -91,27 +91,17 @@ def test_gates_of_constants_are_constant() -> None:
         goals=(Outputs(("0", "100"), np.array([c ^ 1, c], dtype=np.int32)),),
         terminal=go,
     )
-    circuit = fold_constants(circuit, knowledge())
+    circuit = fold_constants(circuit, work())
     assert circuit.fluents == ()
     assert circuit.constant == ("d",)
     assert circuit.legal[0].names == ("go",)
     assert circuit.goals[0].names == ("0",)
 
 
-def test_fluents_that_exclude_each_other_are_found() -> None:
-    facts = knowledge()
-    circuit = use_invariants(walker(), facts)
-    cells = tuple(f"(at {cell})" for cell in range(1, 6))
-    assert ExclusiveFluents(cells, exact=True) in facts.groups
+def test_fluents_that_never_hold_leave() -> None:
+    circuit = use_invariants(walker(), work())
     assert "(at 6)" not in circuit.fluents
     assert set(circuit.fluents) < set(walker().fluents)
-
-
-def test_any_but_one_becomes_not_that_one() -> None:
-    facts = knowledge()
-    circuit = complement(use_invariants(walker(), facts), facts)
-    elsewhere = circuit.goals[0].literals[circuit.goals[0].names.index("100")]
-    assert elsewhere == 2 * net(circuit, "(at 2)") + 1
 
 
 def test_wrong_guesses_are_not_proved() -> None:
@@ -153,10 +143,9 @@ def test_nothing_is_guessed_where_too_little_could_be_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     circuit = circuit_of("breakthrough")
-    facts = CircuitKnowledge(Work(invariants.MIN_QUESTIONS * circuit.num_gates))
-    assert invariants.use_invariants(circuit, facts) is circuit
-    assert not facts.work.spent
-    assert not facts.groups
+    few = Work(invariants.MIN_QUESTIONS * circuit.num_gates)
+    assert invariants.use_invariants(circuit, few) is circuit
+    assert not few.spent
 
 
 def test_guesses_beyond_the_work_limit_are_not_proved() -> None:

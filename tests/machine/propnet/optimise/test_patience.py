@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ggp.machine.propnet.optimise.knowledge import (
+from ggp.machine.propnet.optimise.work import (
     NEVER,
     TookTooLong,
     WorkDeadline,
@@ -22,9 +22,9 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
-from ggp.machine.propnet.optimise.knowledge import TookTooLong, WorkDeadline, patience
+from ggp.machine.propnet.optimise.work import TookTooLong, WorkDeadline, patience
 from ggp.machine.propnet.optimise.proofs import SearchLimit, Solver
-from ggp.machine.propnet.optimise.knowledge import Work
+from ggp.machine.propnet.optimise.work import Work
 
 rules = "(role player) (init a) (legal player wait) (<= (next b) (true a)) "
 rules += "(<= terminal (true b)) (goal player 100)"

@@ -1,8 +1,7 @@
-"""State that passes share: facts about the game, counted work, the deadline, and reports.
+"""State that passes share: counted work, and the deadline.
 
-One pass proves facts (`CircuitKnowledge`), and later ones use them. Work is counted in steps, so
-that equal rules give equal circuits on every machine; the deadline in seconds is a last resort, and
-breaks a pass off wherever it is.
+Work is counted in steps, so that equal rules give equal circuits on every machine; the deadline in
+seconds is a last resort, and breaks a pass off wherever it is.
 """
 
 from __future__ import annotations
@@ -13,39 +12,9 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ggp.machine.circuit import Circuit
-
-
-class ExclusiveFluents(NamedTuple):
-    """Fluents of which at most one holds in every reachable state; exactly one if `exact`."""
-
-    members: tuple[str, ...]
-    exact: bool
-
-
-@dataclass
-class CircuitKnowledge:
-    """Facts about a game that do not depend on the form of its circuit.
-
-    Attributes:
-        work: the steps of work that may be, and have been, spent.
-        groups: groups of fluents that exclude each other.
-    """
-
-    work: Work
-    groups: tuple[ExclusiveFluents, ...] = ()
-
-    def groups_of_nets(self, circuit: Circuit) -> Iterator[tuple[list[int], bool]]:
-        """The groups as nets of a circuit, and whether exactly one of each holds."""
-        net_of = {name: net for net, name in enumerate(circuit.fluents, 1)}
-        constant = frozenset(circuit.constant)
-        for group in self.groups:
-            nets = [net_of[name] for name in group.members if name in net_of]
-            if nets and constant.isdisjoint(group.members):
-                yield nets, group.exact
 
 
 def moves_of_roles(circuit: Circuit) -> list[range]:
