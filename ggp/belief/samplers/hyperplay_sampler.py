@@ -144,7 +144,10 @@ class HyperPlaySampler(Setting):
         self._exact.extend_bags(bags, paths)
         sampled = np.flatnonzero(~self._exact.holds(paths))
         if not len(sampled):
-            return self._assemble(role, paths, sampled, None)
+            bags = self._assemble(role, paths, sampled, None)
+            if (solving := self._solving) is not None:
+                solving.learn(int(paths[0]), bags.sets)
+            return bags
         room = self.most_entries
         # With a clock, a bag may begin with more entries than it keeps.
         most, stop = (room, None) if not self.timed else (ADVANCED * room, self._is_late)

@@ -47,13 +47,13 @@ PUT_OFF = 8
 """When a move is due, pruning is postponed until there are this many times as many paths: large
 trees take tenths of a second, and if roles take turns, soon no move is due."""
 
-PRUNING_SHARE, FIRST_PATH_S, MAX_PATHS = 0.5, 5e-7, 4_000_000
+PRUNING_SHARE, FIRST_PATH_S, MAX_PATHS = 0.5, 5e-7, 1_000_000
 """Pruning is also postponed if it would take more than the first share of the remaining time, at
-its past time for each path (at first the second number); but not beyond the third number of paths,
-of some 80 bytes each."""
+its least time so far for each path (at first the second number), since the first call also loads
+kernels; but not beyond the third number of paths, of some 80 bytes each."""
 
 FORGETS = 1.5
-"""Paths are only renumbered if there are this many times as many as needed: it takes time."""
+"""Paths are only forgotten if there are this many times as many as needed: it takes time."""
 
 EXACT_SHARE = 0.5
 """A set is enumerated if this should take at most this share of the available time."""
@@ -366,7 +366,7 @@ class Tracker:
         pinned = [self.last_known.nodes, *(belief.views for belief in beliefs)]
         is_needed = self.tree.reachable(self.bag.nodes, np.concatenate(pinned))
         num_needed = int(is_needed.sum())
-        self._prune_at = MIN_NODES + 2 * num_needed
+        self._prune_at = MIN_NODES + int(FORGETS * num_needed)
         if FORGETS * num_needed > size:
             return
         numbers = self.tree.keep(is_needed)
@@ -378,7 +378,8 @@ class Tracker:
         if deadline is not None:
             # After the deadline its clock may jump, so the time of pruning is unknown: double it.
             took_s = deadline.clock() - began_s
-            self._path_s = took_s / size if took_s < there_was_s else 2 * self._path_s
+            known_s = self._path_s
+            self._path_s = min(took_s / size, known_s) if took_s < there_was_s else 2 * known_s
 
     def _has_choice(self) -> bool:
         """Whether several moves may be legal now."""

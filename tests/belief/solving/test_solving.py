@@ -238,6 +238,21 @@ def test_a_window_stays_open_from_turn_to_turn(monkeypatch: pytest.MonkeyPatch) 
     assert num_windows == 2
 
 
+def test_old_windows_are_also_forgotten_in_turns_with_an_exact_bag(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    depths: list[int] = []
+    monkeypatch.setattr(SolvedFinder, "forget", lambda _, depth: depths.append(depth))
+    machine = machine_of_rules(coins(3), "propnet")
+    sampler = HyperPlaySampler(machine, PathTree(machine), capacity=4, solves=True)
+    bag, rng = sampler.start(0), np.random.default_rng(0)
+    for move, percepts in heads(3)[:2]:
+        turn = move_array(machine, move), percept_array(machine, percepts)
+        bag = sampler.advance(bag, *turn, rng)
+        assert bag.exact[0]
+    assert depths == [1, 2]
+
+
 def test_unknown_turns_and_refused_moves_are_accounted_for() -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     tree = PathTree(machine)
