@@ -181,6 +181,7 @@ def test_cards_do_not_wait_for_their_pictures(browser: Browser, table: LiveTable
         page.wait_for_selector("button.primary:enabled")
         assert page.locator(".game").count() == len(table.get("/api/lobby")["games"]) + 1
         assert page.locator(".game .picture").count() == 0
+        assert page.locator(".game-facts").first.inner_text() == "Trying it out …"
         height = box(page, ".game .thumb")["height"]
         assert len(held) == 1  # one after the other
         held[0].continue_()
@@ -241,6 +242,7 @@ def test_cards_are_drawn_and_moves_are_large_buttons_beside_them(
             assert moves["y"] >= stage["bottom"]
         else:
             assert moves["x"] >= stage["right"]
+        assert size != "wide" or box(page, ".stage :is(.playing-card, .die)")["width"] >= 100
         least = LARGE_PX if game != "meier" and size == "wide" else TOUCH_PX
         assert moves["height"] >= least - 1
 

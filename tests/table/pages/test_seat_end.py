@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.effort import rarely
 from tests.table.live import LiveTable, seats_of
-from tests.table.pages.browsers import SIZES, faults, why_no_browser, window
+from tests.table.pages.browsers import SIZES, faults, fits, why_no_browser, window
 from tests.table.pages.test_seat_page import OVER, READY, out_of_reach, press, seated
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ def test_who_has_no_opponent_is_told_the_score(
         status = page.locator(".status").inner_text()
         assert status.startswith(words)
         assert status.endswith(" points")
+        assert fits(page)
 
 
 # ---------------------------------------------------------------- the page at the end
@@ -319,6 +320,7 @@ def test_a_person_resigns_after_a_question(browser: Browser, table: LiveTable) -
         page.click("dialog button.primary")
         page.wait_for_selector(OVER)
         assert page.locator(".status").inner_text() == "You resigned"
+        assert page.locator(".goals").inner_text() == "no scores: it was not played out"
 
 
 @pytest.mark.verify
