@@ -119,6 +119,8 @@ def test_choices_for_a_match_are_beside_the_games_or_in_front_of_them(
             page.keyboard.press("Escape")
             assert not page.locator(".setup").is_visible()
             choose_game(page, "kuhn_poker")
+            line = page.evaluate("parseFloat(getComputedStyle(document.body).lineHeight)")
+            assert box(page, ".setup .close")["height"] < TOUCH_PX + line / 2
             page.click("text=All games")
             assert not page.locator(".setup").is_visible()
 
