@@ -9,13 +9,13 @@ import { aboutGame, drawState, progress } from "./panels.js";
 import { ending, outcomeOf, resignedBy } from "./seat_end.js";
 import { flipButton, set, setting } from "./settings.js";
 import { play } from "./sound.js";
-import { inWords, isSaid, isWaiting, learn, move as moveWords, percept, wordsAndKif } from "./words.js";
+import { inWords, isWaiting, learn, move as moveWords, percept, sayings, wordsAndKif } from "./words.js";
 
 /** Time after which the seat is reloaded if the server refused a forced move. */
 const AGAIN_MS = 1_000;
 
-/** Whether a percept says more than moves and board show. */
-const isNews = (percept) => isSaid(percept) && !/^\(did /.test(percept);
+/** The percepts that say more than moves and board show. */
+const news = (percepts) => sayings(percepts).filter((kif) => !/^\(did /.test(kif));
 
 export async function seat(id) {
   const path = `/api/seats/${id}`;
@@ -125,7 +125,7 @@ export async function seat(id) {
     const choice = turns.findLastIndex((turn) => (turn.chose ?? moved(turn)) || (turn === ended && moved(turn)));
     const lines = turns.slice(Math.max(0, choice)).flatMap((turn) => [
       ...othersMoves(turn).map(([role, move]) => el("span", {}, name(role, 40), ": ", moveWords(move))),
-      ...turn.percepts.filter(isNews).map((kif) => percept(kif, turn.words)),
+      ...news(turn.percepts).map((kif) => percept(kif, turn.words)),
     ]);
     if (!lines.length && choice >= 0) return turns[choice].chose === false ? [] : [el("span", { class: "quiet" }, "Since your last choice you were told nothing.")];
     const different = lines.filter((line, number) => line.textContent !== lines[number - 1]?.textContent);
@@ -179,11 +179,11 @@ export async function seat(id) {
   function turnLine(turn) {
     const ownMove = isWaiting(turn.move) ? ["you wait"] : ["you: ", moveWords(turn.move)];
     const moves = othersMoves(turn).map(([role, move]) => [name(role, 40), ": ", moveWords(move)]);
-    const news = turn.percepts.filter(isNews);
+    const told = news(turn.percepts);
     const lines = isWaiting(turn.move) && moves.length ? moves : [ownMove, ...moves];
     return el("li", { value: `${turn.turn}` },
       ...lines.map((move) => el("span", {}, ...move)),
-      news.length ? el("span", { class: "seen" }, ...news.flatMap((kif, number) => [number ? " · " : null, percept(kif, turn.words)])) : null,
+      told.length ? el("span", { class: "seen" }, ...told.flatMap((kif, number) => [number ? " · " : null, percept(kif, turn.words)])) : null,
       ...turn.faults.map((fault) => el("span", { class: "fault" }, name(fault))));
   }
 
@@ -304,7 +304,7 @@ export async function seat(id) {
       draw();
       play("move");
       if (possibilities) showPossibilities(true);
-      if (frame.turn) say(`Turn ${frame.turn}: you saw ${frame.percepts.filter(isSaid).map((kif) => inWords("percepts", kif)).join(" ") || "nothing"}`);
+      if (frame.turn) say(`Turn ${frame.turn}: you saw ${sayings(frame.percepts).map((kif) => inWords("percepts", kif)).join(" ") || "nothing"}`);
     },
     ask: (question) => {
       snapshot.ask = question;

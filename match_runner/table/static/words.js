@@ -30,10 +30,16 @@ export const isWaiting = (kif) => ["noop", "no_op", "wait"].includes(kif) && inW
 /** Whether a percept has words: those that the board shows may have none. */
 export const isSaid = (kif) => inWords("percepts", kif) !== "";
 
+/** Percepts that say something, in order: a word alone tells what somebody did, a term what came of it. */
+export const sayings = (percepts) => {
+  const said = percepts.filter(isSaid);
+  return [...said.filter((kif) => !kif.startsWith("(")), ...said.filter((kif) => kif.startsWith("("))];
+};
+
 /** The percepts of a turn as elements, without a list if they only repeat its moves. */
 export function saw(percepts, moves) {
   const moveKifs = new Set(Object.entries(moves).map(([role, kif]) => `(did ${role} ${kif})`));
   if (!percepts.length) return ["saw nothing"];
   if (percepts.every((kif) => moveKifs.has(kif))) return ["saw every move"];
-  return ["saw: ", ...percepts.filter(isSaid).flatMap((kif, number) => [number ? " · " : null, percept(kif)])];
+  return ["saw: ", ...sayings(percepts).flatMap((kif, number) => [number ? " · " : null, percept(kif)])];
 }

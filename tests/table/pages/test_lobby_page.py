@@ -119,6 +119,8 @@ def test_choices_for_a_match_are_beside_the_games_or_in_front_of_them(
             page.keyboard.press("Escape")
             assert not page.locator(".setup").is_visible()
             choose_game(page, "kuhn_poker")
+            line = page.evaluate("parseFloat(getComputedStyle(document.body).lineHeight)")
+            assert box(page, ".setup .close")["height"] < TOUCH_PX + line / 2
             page.click("text=All games")
             assert not page.locator(".setup").is_visible()
 
@@ -181,6 +183,7 @@ def test_cards_do_not_wait_for_their_pictures(browser: Browser, table: LiveTable
         page.wait_for_selector("button.primary:enabled")
         assert page.locator(".game").count() == len(table.get("/api/lobby")["games"]) + 1
         assert page.locator(".game .picture").count() == 0
+        assert page.locator(".game-facts").first.inner_text() == "Trying it out …"
         height = box(page, ".game .thumb")["height"]
         assert len(held) == 1  # one after the other
         held[0].continue_()
@@ -241,6 +244,7 @@ def test_cards_are_drawn_and_moves_are_large_buttons_beside_them(
             assert moves["y"] >= stage["bottom"]
         else:
             assert moves["x"] >= stage["right"]
+        assert size != "wide" or box(page, ".stage :is(.playing-card, .die)")["width"] >= 100
         least = LARGE_PX if game != "meier" and size == "wide" else TOUCH_PX
         assert moves["height"] >= least - 1
 

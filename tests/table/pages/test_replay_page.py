@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from match_runner.match.records import record_from_json
+from tests.support.effort import rarely
 from tests.table.live import LiveTable
-from tests.table.pages.browsers import why_no_browser, window
+from tests.table.pages.browsers import SIZES, faults, fits, why_no_browser, window
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -53,6 +54,54 @@ def test_turns_play_slowly_for_those_who_like_less_to_move(
         page.goto(f"{table.url}/match/{bomb}")
         page.wait_for_selector("button.play")
         assert page.locator(".controls select").input_value() == "0.5"
+
+
+def test_at_the_end_of_a_replay_it_is_nobodys_turn(page: Page, table: LiveTable) -> None:
+    players = {"xplayer": "legal", "oplayer": "legal"}
+    match = table.begin("krieg_tic_tac_toe", players)["id"]
+    last = len(table.over(match)["turns"]) - 1
+    page.goto(f"{table.url}/match/{match}#turn=1")
+    page.locator(".watch-page").get_by_text("oplayer to move").wait_for()
+    waiting = page.locator("article[aria-label='Role oplayer']")
+    assert "waited\n" in waiting.inner_text()
+    assert "\nsaw: The other has made a mark." in waiting.inner_text()
+    page.keyboard.press("End")
+    page.wait_for_selector(f"output:text('turn {last} of {last}')")
+    page.wait_for_selector(".status:has-text('The match is over')")
+    assert "to move" not in page.locator(".watch-page").inner_text()
+
+
+@pytest.mark.parametrize("size", rarely(SIZES, ("phone", "lying")))
+def test_what_has_no_board_lies_on_a_table_before_anything_is_dealt(
+    browser: Browser, table: LiveTable, size: str
+) -> None:
+    match = table.begin("kuhn_poker", {"player1": "random", "player2": "random"})["id"]
+    table.over(match)
+    with window(browser, table, viewport=SIZES[size], bypass_csp=True) as page:
+        page.goto(f"{table.url}/match/{match}")
+        page.wait_for_selector(".picture-place .fact")
+        assert page.locator(".picture-place").inner_text() == "chance deals"
+        place = page.locator(".picture-place").bounding_box()
+        assert place is not None
+        assert place["height"] >= SIZES[size]["height"] / 3
+        assert fits(page)
+        assert faults(page) == []
+        page.keyboard.press("ArrowRight")
+        page.wait_for_selector(".picture-place .playing-card >> nth=1")
+        assert fits(page)
+
+
+@pytest.mark.parametrize("size", rarely(SIZES, ("phone", "lying")))
+def test_the_board_of_a_replay_is_large(browser: Browser, table: LiveTable, size: str) -> None:
+    match = table.begin("tic_tac_toe", {"xplayer": "random", "oplayer": "random"})["id"]
+    table.over(match)
+    with window(browser, table, viewport=SIZES[size]) as page:
+        page.goto(f"{table.url}/match/{match}")
+        page.wait_for_selector(".half-place .board-grid")
+        board = page.locator(".half-place .board-grid").bounding_box()
+        assert board is not None
+        assert board["height"] >= 0.55 * min(SIZES[size].values())
+        assert fits(page)
 
 
 @pytest.mark.verify

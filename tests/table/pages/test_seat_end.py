@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.effort import rarely
 from tests.table.live import LiveTable, seats_of
-from tests.table.pages.browsers import SIZES, faults, why_no_browser, window
+from tests.table.pages.browsers import SIZES, faults, fits, why_no_browser, window
 from tests.table.pages.test_seat_page import OVER, READY, out_of_reach, press, seated
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ def test_who_has_no_opponent_is_told_the_score(
         status = page.locator(".status").inner_text()
         assert status.startswith(words)
         assert status.endswith(" points")
+        assert fits(page)
 
 
 # ---------------------------------------------------------------- the page at the end
@@ -261,6 +262,23 @@ def test_a_scan_is_not_repeated_after_the_next_choice(browser: Browser, table: L
 
 
 @pytest.mark.verify
+def test_what_somebody_did_is_told_before_what_came_of_it(
+    browser: Browser, table: LiveTable
+) -> None:
+    players = {"player1": "human", "player2": "human"}
+    match = table.begin("meier", players, seed=1)
+    seats = seats_of(match)
+    for mover, move in (("", "noop"), ("player1", "(claim 66)"), ("player2", "doubt")):
+        for role, seat in seats.items():
+            table.play(seat, move if role == mover else "noop")
+    table.over(match["id"])
+    with window(browser, table) as page:
+        page.goto(table.url + match["links"]["player1"])
+        page.wait_for_selector(OVER)
+        assert told(page).startswith("The other doubts you. The dice are shown: ")
+
+
+@pytest.mark.verify
 def test_whose_try_the_umpire_refused_is_said(browser: Browser, table: LiveTable) -> None:
     match = table.begin("kriegspiel_5x5", {"white": "human", "black": "human"})
     seats = seats_of(match)
@@ -319,6 +337,7 @@ def test_a_person_resigns_after_a_question(browser: Browser, table: LiveTable) -
         page.click("dialog button.primary")
         page.wait_for_selector(OVER)
         assert page.locator(".status").inner_text() == "You resigned"
+        assert page.locator(".goals").inner_text() == "no scores: it was not played out"
 
 
 @pytest.mark.verify
