@@ -47,12 +47,6 @@ def _nothing(*_: object) -> None:
     return None
 
 
-def _by_needs(self: Any, first: int, end: int) -> None:
-    """`_Sorter.put_depth_first` that does not look at who reads old values."""
-    if end - first > self._piece:
-        self._search(first, end, self._needs, self._wanted)
-
-
 def _any_reached(circuit: Any, *_: object, **__: object) -> Any:
     return np.ones(1 + circuit.num_inputs + circuit.num_gates, dtype=np.bool_)
 
@@ -110,7 +104,6 @@ TRICKS: dict[str, tuple[Change, ...]] = {
     "reach": (
         Change(phases, "reachable", lambda phases_: np.zeros((0, 2, len(phases_.fluents)), bool)),
     ),
-    "openings": (Change(phases, "openings", lambda _: []),),
     "turns": (Change(queries, "playout_plan", _no_plan_in_turns),),
     "what matters": (Change(queries, "cone", _any_reached),),
     "groups of moves": (Change(queries, "SPARSE", _NO_LIMIT),),
@@ -119,13 +112,8 @@ TRICKS: dict[str, tuple[Change, ...]] = {
         Change(
             tape_layout,
             "written_straight",
-            lambda *arguments: np.zeros(len(arguments[3]), np.bool_),
+            lambda *arguments: np.zeros(len(arguments[2]), np.bool_),
         ),
-    ),
-    "readers first": (Change(tape_layout._Sorter, "put_depth_first", _by_needs),),
-    "pieces": (
-        Change(tape_layout, "PIECE", _NO_LIMIT),
-        Change(tape_layout, "SMALL_PIECE", _NO_LIMIT),
     ),
     "kernels of layout": (Change(circuit, "LARGE", math.inf),),
 }

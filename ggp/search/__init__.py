@@ -7,6 +7,5 @@ search within its budget, and `anytime` has its deadlines. `moves` serve all sea
 These are: `simulations`, in which the other roles search, too (HyperPlay-II);
 `clairvoyant`, which solves worlds as if everybody knew them, in shared `layers` of states (perfect
 information Monte Carlo, paper 003); `sure_wins`, which hold whatever the others do; `puzzles`,
-lines of moves of a single role; and `trees` over incomplete paths. `opponent_models` are of
-opponents that search.
+lines of moves of a single role; and `trees` over incomplete paths.
 """

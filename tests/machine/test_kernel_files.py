@@ -16,7 +16,6 @@ KERNEL_MAKERS = {"kernel", "inlined", "by_reference"}
 COMPILERS = {
     "ggp.machine.compiling.jit",
     "ggp.machine.compiling.kernel_compiler",
-    "ggp.machine.compiling.plain_compiler",
     "ggp.machine.compiling.vector_code",
 }
 """What compiles kernels: no kernel names it."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,9 +30,6 @@ from ggp.machine.compiling.kernel_version import kernels_version
 
 if TYPE_CHECKING:
     from ggp.machine.compiling.kernel_files import KernelFiles
-
-NUMBA_BELOW = (0, 69)
-"""First version of numba that is not tested with `kernel_compiler`; pyproject.toml excludes it."""
 
 SPARED_STEPS = 5000
 """Steps of Python in small calls of a kernel before it is loaded. Loading takes about as long as
@@ -263,43 +259,31 @@ def load_cached() -> None:
 
 @cache
 def _compiler() -> Any:
-    """The module that compiles kernels: `kernel_compiler`, or `plain_compiler`, which uses no
-    internals of numba.
+    """The module that compiles kernels.
 
     Raises:
-        BackendUnavailableError: numba cannot be imported.
+        BackendUnavailableError: numba cannot be imported, or has another inside than the versions
+            that pyproject.toml allows.
         InstallationError: a module of ggp is missing.
     """
     try:
-        from numba import __version__ as found
-
-        if tuple(map(int, re.findall(r"\d+", found)[:2])) < NUMBA_BELOW:
-            import ggp.machine.compiling.kernel_compiler as kernel_compiler
-
-            return kernel_compiler
-        unknown = f"numba {found} is newer than the tested versions"
+        import ggp.machine.compiling.kernel_compiler as kernel_compiler
     except (ImportError, AttributeError) as error:
         if isinstance(error, ImportError):
             demand_library(error, "numba", "llvmlite")
-        unknown = f"numba differs from the tested versions ({error})"
-    try:
-        import ggp.machine.compiling.plain_compiler as plain_compiler
-    except ImportError as error:
         raise BackendUnavailableError(
-            "numba", f"it cannot be imported: {error}; `--backend prolog` plays without it"
+            "numba",
+            f"it cannot be used: {error}; see docs/understand/numba.md, `--backend prolog` plays "
+            "without it",
         ) from error
-    _log.warning("%s: numba's own way of compiling is used, which takes longer", unknown)
-    return plain_compiler
+    return kernel_compiler
 
 
 def _dispatcher(function: Callable[..., Any]) -> Any:
     from ggp.machine.compiling.kernel_files import KernelFiles
 
-    compiler = _compiler()
-    is_ours = compiler.__name__.endswith("kernel_compiler")
-    dispatcher = compiler.compiled(function)
-    disk = _disk_of(function, kernels_version() if is_ours else f"{kernels_version()} plain")
-    files = KernelFiles(function, disk, _announce_compiling, in_package=is_ours)
+    dispatcher = _compiler().compiled(function)
+    files = KernelFiles(function, _disk_of(function, kernels_version()), _announce_compiling)
     _files.append(files)
     dispatcher._cache = files
     return dispatcher

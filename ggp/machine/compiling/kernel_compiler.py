@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import gc
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from types import CodeType
+from importlib import import_module
+from types import CodeType, FunctionType
 from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
@@ -28,9 +30,11 @@ from numba.core import cgutils, compiler
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.environment import lookup_environment
+from numba.core.registry import cpu_target
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NoPythonBackend
 from numba.core.typing.templates import AttributeTemplate
+from numba.core.typing.typeof import Purpose
 from numba.extending import (
     NativeValue,
     infer_getattr,
@@ -42,9 +46,12 @@ from numba.extending import (
     unbox,
 )
 
-from ggp.machine.compiling.plain_compiler import OPTIONS
-
-_OPTIONS: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True, "_nrt": False}
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+    "_nrt": False,
+}
 
 _LEVEL = 2
 """LLVM's level of optimisation. At level 3, numba's default, compiling takes about 6 % longer,
@@ -307,7 +314,63 @@ class _Entry(LoweringPass):
         return True
 
 
-__all__ = ["compiled", "keep_sources", "register_part", "register_record"]
+__all__ = ["Part", "compiled", "keep_sources", "register_part", "register_record"]
+
+
+# ------------------------------------------------------------------------
+# Parts that are arguments of kernels.
+
+
+class Part(types.Callable, types.Opaque):
+    """The type of a part that is an argument of kernels.
+
+    Each part has its own type, so a kernel is compiled for the parts that it is called with.
+
+    Args:
+        module, name: where the function is. The cache pickles types, to find machine code in other
+            processes; these import the module only if they compile a call of the function.
+    """
+
+    def __init__(self, module: str, name: str) -> None:
+        self.place = module, name
+        super().__init__(f"{module}.{name}")
+
+    def __reduce__(self) -> Any:
+        return Part, self.place
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether this process can call kernels with the function."""
+        return self.place[0] in sys.modules
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        return self._resolved(context).get_call_type(context, args, kws)
+
+    def get_call_signatures(self) -> Any:
+        return (), True
+
+    def get_impl_key(self, sig: Any) -> Any:
+        return self._resolved(cpu_target.typing_context).get_impl_key(sig)
+
+    def _resolved(self, context: Any) -> Any:
+        """The type of the function when it is called by name."""
+        module, name = self.place
+        return context.resolve_value_type(getattr(import_module(module), name))
+
+
+register_model(Part)(models.OpaqueModel)
+
+
+@typeof_impl.register(FunctionType)
+def _type_of_part(value: Callable[..., Any], context: Any) -> Part | None:
+    return (
+        Part(value.__module__, value.__qualname__) if context.purpose is Purpose.argument else None
+    )
+
+
+@unbox(Part)
+def _unbox_part(part: Part, obj: Any, c: Any) -> NativeValue:
+    return NativeValue(c.context.get_dummy_value())
 
 
 # ------------------------------------------------------------------------

@@ -110,22 +110,16 @@ class KernelFiles:
         function: the Python function.
         disk: numba's cache of the function; None if there is no place for one.
         announce: called before code is compiled, since there is none.
-        in_package: whether code of the package can be used.
     """
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        disk: Any,
-        announce: Callable[[], None],
-        *,
-        in_package: bool,
+        self, function: Callable[..., Any], disk: Any, announce: Callable[[], None]
     ) -> None:
         self._disk = None if _recording else disk
         self._announce = announce
         tag = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
         self._name = f"{function.__module__}.{function.__qualname__}.{tag}"
-        is_ours = in_package and function.__module__.startswith("ggp.")
+        is_ours = function.__module__.startswith("ggp.")
         self._shipped = [_index(folder, self._name) for folder in _folders()] if is_ours else []
 
     @property

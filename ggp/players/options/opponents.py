@@ -1,15 +1,12 @@
 """The option `model`: from its text to a `MoveModel`, which predicts the other roles' moves.
 
     uniform              every legal move is equally likely (the default)
-    greedy               a softmax of HyperPlay values; greedy:20 has temperature 20
-    threshold            by bands of win probability; threshold:40:70 has other thresholds, in
-                         percent, and threshold:FILE has them fitted to the counts in FILE
     late                 20 % are late, and the server makes their first legal move; late:10: 10 %
     policy:FILE          a strategy, such as `ggp solve GAME --strategy --json` prints
     learned:FILE         counts of moves by information set, kept in FILE from match to match
 
-Installed packages may offer more (`MODELS`). Only `learned` writes a file, so that matches depend
-on each other.
+Our labs and installed packages offer more (`MODELS`). Only `learned` writes a file, so that matches
+depend on each other.
 """
 
 from __future__ import annotations
@@ -37,13 +34,12 @@ from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import words
 from ggp.registry import Registry
-from ggp.search.opponent_models import ThresholdMoves
 
 _WORD = re.compile(r"[^()\s]+")
 
 UNIFORM_MODEL = "uniform"
 
-FORMS = "uniform|threshold|late[:P]|policy:FILE|learned:FILE"
+FORMS = "uniform|late[:P]|policy:FILE|learned:FILE"
 """The forms of this package, for messages."""
 
 
@@ -137,7 +133,8 @@ def _file_read(text: str) -> str:
 # The forms of this package.
 
 
-def _reject_rest(name: str, rest: str) -> None:
+def reject_rest(name: str, rest: str) -> None:
+    """Check that nothing follows the name of a model; raises ValueError otherwise."""
     if rest:
         raise _refused(f"{name}:{rest}")
 
@@ -178,15 +175,7 @@ def _sort_keys(machine: Machine, program: GameDefinition | None) -> Callable[[in
     return key_of
 
 
-def _child(rng: np.random.Generator) -> np.random.Generator:
-    return rng.spawn(1)[0]
-
-
-UNIFORM_FORM = ModelForm(lambda *_: UNIFORM, partial(_reject_rest, UNIFORM_MODEL))
-THRESHOLD_FORM = ModelForm(
-    lambda rest, machine, tree, role, rng, _: ThresholdMoves(machine, tree, role, _child(rng)),
-    partial(_reject_rest, "threshold"),
-)
+UNIFORM_FORM = ModelForm(lambda *_: UNIFORM, partial(reject_rest, UNIFORM_MODEL))
 LATE_FORM = ModelForm(
     lambda rest, machine, tree, role, _, program: LateMoves(
         machine, tree, role, _sort_keys(machine, program), _share_late(rest)
@@ -207,7 +196,6 @@ LEARNED_FORM = ModelForm(
 
 _OWN = {
     UNIFORM_MODEL: f"{__name__}:UNIFORM_FORM",
-    "threshold": f"{__name__}:THRESHOLD_FORM",
     "late": f"{__name__}:LATE_FORM",
     "policy": f"{__name__}:POLICY_FORM",
     "learned": f"{__name__}:LEARNED_FORM",

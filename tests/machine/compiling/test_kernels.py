@@ -6,7 +6,6 @@ import os
 import pickle
 import subprocess
 import sys
-import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +20,6 @@ from ggp.machine import build_machine
 from ggp.machine.compiling import jit
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from ggp.machine.rows import group_rows
 from ggp.players import make_player, parse_spec
 from ggp.run import processes
 from tests.support.effort import rarely
@@ -161,69 +159,6 @@ def test_one_line_says_that_kernels_are_compiled(tmp_path: Path) -> None:
     assert first_messages() == ""
 
 
-PLAINLY = """
-from ggp.console import setup_logging
-from ggp.machine.compiling import jit
-{known}
-setup_logging(0)
-{program}
-"""
-
-SMALL_KERNELS = """
-from tests.machine.compiling.test_kernels import kernel_results
-jit.kernels_version = lambda: "of the test"
-print(kernel_results())
-"""
-
-DECISIONS = """
-import ggp
-players = {"xplayer": "hyperplay2:n=2", "oplayer": "oos:trials=60"}
-for backend in ("propnet", "relational"):
-    record = ggp.play_match(ggp.load("krieg_tic_tac_toe", backend=backend), players, seed=5)
-    for turn in record.turns:
-        print(turn.joint_move, [decision.values for decision in turn.decisions.values()])
-"""
-
-
-def kernel_results() -> list[object]:
-    """The results of the kernels here, and of some basic ones."""
-    outer = Outer(np.zeros(3, dtype=np.int64), Inner(np.ones((3, 2)), 10), 0.5)
-    rows = np.arange(12, dtype=np.uint64).reshape(6, 2) % np.uint64(8)
-    groups, first = np.zeros(6, dtype=np.int64), np.zeros(6, dtype=np.int64)
-    num_groups = group_rows(rows, np.full(16, -1), groups, first)
-    return [_fill(outer), _indirect(2), num_groups, groups.tolist(), first.tolist()]
-
-
-def run_plainly(newer_numba: str, program: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**processes.environment(), "NUMBA_CACHE_DIR": str(folder)}
-    command = [sys.executable, "-c", PLAINLY.format(known=newer_numba, program=program)]
-    return subprocess.run(
-        command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True
-    )
-
-
-NEWER = "jit.NUMBA_BELOW = (0, 1)"
-
-
-@pytest.mark.verify
-@pytest.mark.parametrize(
-    "newer_numba", [NEWER, "import numba.core.typed_passes as own; del own.NoPythonBackend"]
-)
-def test_kernels_of_plain_numba_give_the_same(newer_numba: str, tmp_path: Path) -> None:
-    plain = run_plainly(newer_numba, SMALL_KERNELS, tmp_path)
-    assert plain.stdout == f"{kernel_results()}\n"
-    warned = [line for line in plain.stderr.splitlines() if line.startswith("warning: numba")]
-    assert len(warned) == 1
-
-
-@pytest.mark.verify
-def test_decisions_with_plain_numba_are_the_same(tmp_path: Path) -> None:
-    ours, plain = (run_plainly(newer_numba, DECISIONS, tmp_path) for newer_numba in ("", NEWER))
-    assert ours.stdout == plain.stdout != ""
-    assert "takes longer" not in ours.stderr
-    assert "takes longer" in plain.stderr
-
-
 KERNEL = """
 from ggp.machine.compiling import jit
 from ggp.machine.compiling.jit import inlined, kernel
@@ -279,17 +214,6 @@ def test_functions_that_a_kernel_was_called_with_elsewhere_are_not_imported(tmp_
 
     assert output_of(CALLS) == "8 5\n"
     assert output_of(LOADS) == "5 False\n8 0\n"
-
-
-def test_the_newest_numba_that_is_known_is_what_is_asked_for() -> None:
-    requirements = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"][
-        "dependencies"
-    ]
-    below = ".".join(map(str, jit.NUMBA_BELOW))
-    assert any(
-        requirement.startswith("numba>=") and requirement.endswith(f",<{below}")
-        for requirement in requirements
-    )
 
 
 def test_missing_numba_means_prolog(monkeypatch: pytest.MonkeyPatch) -> None:

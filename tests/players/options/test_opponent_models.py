@@ -20,9 +20,9 @@ from ggp.belief.policy_models import (
     write_strategies,
 )
 from ggp.errors import ConfigError
+from ggp.labs.kriegspiel.threshold_model import Prospects, banded
 from ggp.machine.base import Ragged
 from ggp.players import SearchPlayer, describe_player, make_player, parse_spec
-from ggp.search.opponent_models import Prospects, banded
 from match_runner.match.conditions import Conditions
 from match_runner.match.referee import play_match
 from tests.match_runner.support import arena_of
@@ -271,10 +271,10 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("model", "message"),
         [
-            ("clever", "must be uniform|threshold"),
-            ("policy", "must be uniform|threshold"),
-            ("learned:", "must be uniform|threshold"),
-            ("threshold:40:70", "must be uniform|threshold"),
+            ("clever", "must be uniform|late"),
+            ("policy", "must be uniform|late"),
+            ("learned:", "must be uniform|late"),
+            ("threshold:40:70", "must be uniform|late"),
             ("late:hot", "needs a number from 0.1 to 99.9 in late:P, not 'hot'"),
         ],
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.circuit import FALSE, Circuit
-from ggp.machine.propnet.compile.ground_rules.aspif import many_rules
 from ggp.machine.propnet.optimise.draft import UNMADE, assemble
 from ggp.machine.propnet.optimise.passes import splittable
 
@@ -20,7 +19,6 @@ def compile_kernels() -> None:
     Raises:
         BackendUnavailableError: numba is missing.
     """
-    many_rules(b"")
     nothing = np.zeros(0, dtype=np.int32)
     assemble((), np.full(1, UNMADE, dtype=np.int32), np.zeros(1, dtype=np.int32), (), 1)
     no_gates = np.zeros(1, dtype=np.int64)

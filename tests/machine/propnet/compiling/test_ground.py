@@ -297,11 +297,7 @@ def test_message_of_the_grounder_is_passed_on() -> None:
         module._ground("a :- (.", may_grow=False)
 
 
-@pytest.mark.parametrize("long", [aspif.LONG, 0])
-def test_rule_the_grounder_should_not_make_is_an_error(
-    long: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(aspif, "LONG", long)
+def test_rule_the_grounder_should_not_make_is_an_error() -> None:
     for text in ("a | b.", ":- not a. {a}."):
         with pytest.raises(MachineError, match=r"a rule with(out exactly one head| \d heads)"):
             module._ground(text, may_grow=False)
@@ -325,14 +321,12 @@ def test_reader_that_has_no_memory_left_keeps_nobody_waiting(
         module._ground("{a}. b(1..20000) :- a.", may_grow=False)
 
 
-@pytest.mark.parametrize("long", [aspif.LONG, 0, 60])
 def test_rules_are_read_as_they_are_written_however_they_are_cut(
-    long: int, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     text = "{a}. {b(f1(2,3))}. c :- a, not b(f1(2,3)). c :- d(1..9). d(X) :- a, X = 1..9. e."
     whole = module._ground(text, may_grow=False)
     monkeypatch.setattr(aspif, "CHUNK", 7)
-    monkeypatch.setattr(aspif, "LONG", long)
     pieces = module._ground(text, may_grow=True)
     assert sorted(name for name, _ in whole.atoms) == sorted(
         ["a", "b(f1(2,3))", "c", *(f"d({i})" for i in range(1, 10)), "e"]

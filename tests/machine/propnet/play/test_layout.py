@@ -56,12 +56,8 @@ def by_gates(circuit: Circuit, states: Bits, moves: IntArray) -> tuple[Bits, Bit
     )
 
 
-@pytest.mark.parametrize("piece", [3, tape_layout.PIECE])
 @pytest.mark.parametrize("with_loop", [False, True])
-def test_few_and_many_states_agree_with_the_gates(
-    piece: int, with_loop: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tape_layout, "PIECE", piece)
+def test_few_and_many_states_agree_with_the_gates(with_loop: bool) -> None:
     for seed in range(12):
         circuit = random_circuit(seed, with_loop=with_loop)
         machine = PropnetMachine(circuit, is_gdl2=True)
@@ -100,8 +96,6 @@ def test_playouts_are_the_same_whatever_is_put_together(
     playout_lists = []
     for plain in (False, True):
         if plain:
-            monkeypatch.setattr(tape_layout, "PIECE", 1 << 30)
-            monkeypatch.setattr(tape_layout, "SMALL_PIECE", 1 << 30)
             monkeypatch.setattr(tape_layout, "written_straight", written_nowhere)
             monkeypatch.setattr(phases, "MIN_LITERALS", 1 << 30)
             monkeypatch.setattr(tape_layout, "INSIDE", 0)
@@ -303,9 +297,7 @@ def laid_out(circuit: Circuit) -> list[IntArray]:
     return arrays
 
 
-@pytest.mark.parametrize("piece", [3, tape_layout.PIECE])
-def test_kernels_lay_out_as_they_are_written(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tape_layout, "PIECE", piece)
+def test_kernels_lay_out_as_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(phases, "MIN_LITERALS", 0)
     random = [random_circuit(seed, with_loop=seed % 2 == 1) for seed in range(8)]
     for circuit in (*random, circuit_of("tic_tac_toe"), turning_stones(5)):
@@ -329,11 +321,7 @@ def moved(plan: PlayoutPlan, state: Bits, moves: Bits) -> Bits:
     return np.array(rows[1 : 1 + len(state)])
 
 
-@pytest.mark.parametrize("piece", [3, tape_layout.PIECE])
-def test_fluents_are_overwritten_when_nobody_reads_them(
-    piece: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tape_layout, "PIECE", piece)
+def test_fluents_are_overwritten_when_nobody_reads_them() -> None:
     written = copied = 0
     for seed in range(20):
         circuit = random_circuit(seed, with_loop=seed % 2 == 1)

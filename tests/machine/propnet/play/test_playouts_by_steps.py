@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ggp.machine.circuit import FALSE, TRUE, Circuit, Outputs
-from ggp.machine.propnet.play.layout import phases, tape_layout
+from ggp.machine.propnet.play.layout import phases
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.machine.propnet.circuits import random_circuit
 from tests.support.comparing.by_steps import play_by_steps
@@ -40,12 +40,8 @@ def one_move(seed: int) -> Circuit:
 
 
 @pytest.mark.parametrize("leaving_out", [False, True], ids=["whole", "leaving out"])
-@pytest.mark.parametrize("piece", [tape_layout.SMALL_PIECE, 4])
 @pytest.mark.filterwarnings("ignore")
-def test_playouts_end_where_steps_do(
-    piece: int, leaving_out: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tape_layout, "SMALL_PIECE", piece)
+def test_playouts_end_where_steps_do(leaving_out: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if leaving_out:
         monkeypatch.setattr(phases, "MIN_LITERALS", 0)
         monkeypatch.setattr(phases, "MIN_REACH_LITERALS", 0)

@@ -4,9 +4,7 @@ In come lines from a pipe, out go arrays of rules (`Ground`). A rule is a line o
 `1 0 1 HEAD 0 SIZE CONDITIONS...`, with 1 as the second number if the head may hold or not.
 `4 LENGTH TEXT 1 ATOM` gives the text of an atom, `4 LENGTH TEXT 0` one that always holds.
 
-There are two readers. Numpy reads millions of lines several times as fast as clingo's callbacks
-would pass them on. A kernel is several times as fast again, but loading it takes as long as numpy
-needs for some megabytes, so it reads only the rest of long outputs (`LONG`).
+Numpy reads millions of lines several times as fast as clingo's callbacks would pass them on.
 """
 
 from __future__ import annotations
@@ -20,89 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import MachineError
-from ggp.machine.compiling.jit import kernel
 from ggp.machine.propnet.compile.ground_rules.simplify import ALWAYS, Atoms, GroundRules
-
-# ------------------------------------------------------------------------
-# The kernel that reads the lines of rules if there are very many.
-
-Bytes = NDArray[np.uint8]
-I32 = NDArray[np.int32]
-
-NOT_A_RULE, HEADS, WEIGHTS = -1, -2, -3
-"""Codes that `read_rules` returns for a line that is not a rule, does not have exactly one head, or
-has weights."""
-
-_SPACE, _LINE_END, _MINUS, _ZERO = 32, 10, 45, 48
-
-
-@kernel
-def read_rules(
-    text: Bytes, heads: I32, sizes: I32, conditions: I32, inputs: I32, counts: NDArray[np.int64]
-) -> int:
-    """Read complete lines of rules; returns 0, or the code of an error.
-
-    A state machine over characters, one pass: `index` is the index of the number in its line, and
-    its meaning follows from it.
-
-    Args:
-        text: lines of numbers with one space between them.
-        heads: heads of rules, with room for all lines, like the other arrays.
-        sizes: number of conditions of each rule.
-        conditions: conditions of all rules.
-        inputs: heads that may hold or not.
-        counts: `[3]` number of heads, conditions and inputs that were written.
-    """
-    num_rules, num_conditions, num_inputs = 0, 0, 0
-    # In a line: the index of the next number, and the numbers read before its conditions.
-    index, may_be, head = 0, 0, 0
-    number, sign = 0, 1
-    for character in text:
-        if character == _MINUS:
-            sign = -1
-        elif character > _SPACE:
-            number = 10 * number + character - _ZERO
-        else:
-            number *= sign
-            if index == 0 and number != 1:
-                # A line with nothing but 0 ends the output.
-                if number != 0 or character != _LINE_END:
-                    return NOT_A_RULE
-            elif index == 1:
-                may_be = number
-            elif index == 2 and number != 1:
-                return HEADS
-            elif index == 3:
-                head = number
-            elif index == 4 and number != 0:
-                return WEIGHTS
-            elif index == 5:
-                if may_be == 1:
-                    inputs[num_inputs] = head
-                    num_inputs += 1
-                else:
-                    heads[num_rules] = head
-                    sizes[num_rules] = number
-                    num_rules += 1
-            elif index > 5 and may_be != 1:
-                conditions[num_conditions] = number
-                num_conditions += 1
-            index = 0 if character == _LINE_END else index + 1
-            number, sign = 0, 1
-    counts[0], counts[1], counts[2] = num_rules, num_conditions, num_inputs
-    return 0
-
-
-# ------------------------------------------------------------------------
 
 CHUNK = 1 << 20
 """Bytes of lines that are processed together."""
-
-LONG = 1 << 24
-"""Bytes after which a kernel reads the rest: numpy takes a quarter of a second for these."""
-
-_SHORTEST = 12
-"""Least number of bytes of a rule."""
 
 _FIXED = 6
 """Number of numbers of a rule before its conditions."""
@@ -135,7 +54,6 @@ class AspifReader:
         self._read_end, self._write_end = os.pipe()
         self._parts: list[tuple[Atoms, Atoms, Atoms, Atoms]] = []
         self._atoms: list[tuple[str, int]] = []
-        self._num_bytes = 0
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="ggp-aspif", daemon=True)
         try:
@@ -203,9 +121,7 @@ class AspifReader:
             rest = [line for line in lines if not line.startswith(b"4 ")]
             text = b"".join([text[:first], *rest])
         if text:
-            self._num_bytes += len(text)
-            read = _rules if self._num_bytes <= LONG else many_rules
-            self._parts.append(read(text))
+            self._parts.append(_rules(text))
             if self._counts is not None:
                 self._counts(len(self._parts[-1][0]), len(self._parts[-1][2]))
 
@@ -221,7 +137,7 @@ def _shown_atom(line: bytes) -> tuple[str, int]:
 
 
 def _rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
-    """Heads, sizes and conditions of rules, and the heads that may hold or not, by numpy."""
+    """Heads, sizes and conditions of rules, and the heads that may hold or not."""
     numbers = np.fromstring(text, dtype=np.int32, sep=" ")
     characters = np.frombuffer(text, dtype=np.uint8)
     # Each number ends with a space or at the end of its line.
@@ -245,32 +161,6 @@ def _spread(
     of_lines = np.zeros(len(rules), dtype=np.bool_)
     of_lines[rules] = of_rules
     return np.repeat(of_lines, lengths)
-
-
-def many_rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
-    """The same as `_rules`, but by a kernel."""
-    characters = np.frombuffer(text, dtype=np.uint8)
-    num_rules = len(text) // _SHORTEST + 1
-    heads, sizes, inputs = np.empty((3, num_rules), dtype=np.int32)
-    conditions = np.empty(len(text) // 2, dtype=np.int32)
-    counts = np.zeros(3, dtype=np.int64)
-    wrong = read_rules(characters, heads, sizes, conditions, inputs, counts)
-    if wrong:
-        raise MachineError(f"clingo {_WRONG[wrong]}")
-    num_heads, num_conditions, num_inputs = counts.tolist()
-    return (
-        heads[:num_heads].copy(),
-        sizes[:num_heads].copy(),
-        conditions[:num_conditions].copy(),
-        inputs[:num_inputs].copy(),
-    )
-
-
-_WRONG = {
-    NOT_A_RULE: "wrote lines that are not rules",
-    HEADS: "made a rule without exactly one head",
-    WEIGHTS: "made a rule with weights",
-}
 
 
 def _check(numbers: Atoms, starts: NDArray[np.int64]) -> None:

@@ -162,7 +162,6 @@ def _variant(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> int:
             for k in range(len(plan.phase_rows)):
                 value = load(block.rows, item(plan.phase_rows, k) * words, width)
                 mismatch = bor(mismatch, bxor(value, splat(plan.phases[v, k], width)))
-            mismatch = band(mismatch, splat(plan.tested[v], width))
             if not reduce_or(band(mismatch, playing)):
                 return v + 1
     return 0

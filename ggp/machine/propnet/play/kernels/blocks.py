@@ -62,7 +62,6 @@ class PlayoutPlan(NamedTuple):
             that cannot be false, among those that matter. A state is in a phase only if one step
             excludes none of its values; with T = 0, any state may be in one.
         phase_rows: `[S]` rows of the fluents that identify the phase.
-        tested: `[V - 1]` all ones or zeros: whether the phase tests these fluents at all.
         phases: `[V - 1, S]` all ones or zeros: the values of these fluents in each phase.
         changed: `[C]` rows of the fluents that take over a value after `act`, of all variants.
         change_ends: `[V + 1]` where the changed fluents of each variant begin.
@@ -90,7 +89,6 @@ class PlayoutPlan(NamedTuple):
     state_rows: I32
     excluded: U64
     phase_rows: I32
-    tested: U64
     phases: U64
     changed: I32
     change_ends: NDArray[np.int64]

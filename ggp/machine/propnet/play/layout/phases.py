@@ -7,8 +7,7 @@ one for each turn, in which the fluents that identify the turn are constants:
     legal white (move 1 2)  =  control white and pawn 1 and free 2
     while it is black's turn:   never; and no effect of this move is possible
 
-Fluents that cannot hold in any step of a game are constants, too (see `reachable`), and so are the
-fluents of an opening that is over (see `openings`).
+Fluents that cannot hold in any step of a game are constants, too (see `reachable`).
 
 A *clock* is a set of fluents whose next values depend on nothing but themselves, so that it goes
 through the same values in every match. Clocks that repeat after a few steps identify the phase.
@@ -86,27 +85,23 @@ MIN_LITERALS = 4000
 MAX_PERIOD = 4
 
 WORTH = 0.8
-"""The part after an opening has its own circuit if its share of the literals is below this."""
+"""The share of the fluents that may hold at most, or nothing is left out for what cannot hold."""
 
 
 class Phases(NamedTuple):
-    """P phases: those of a clock, or the part after an opening, or all states within reach.
+    """P phases: those of a clock, or one of all states within reach.
 
     Attributes:
         possible: `[T, 2, F]` whether each fluent may be false, and whether it may hold, in states
             that are played in phases, see `reachable`; T is 0 if any state is.
-        fluents: `[S]` the clock, or the opening.
+        fluents: `[S]` the clock.
         values: `[P, S]` their values in each phase.
-        is_tested: `[P]` whether lanes are in the phase only while these fluents have its values.
-        clock: whether the phases follow each other again and again.
         circuits: one for each phase, with the same inputs and outputs as the whole circuit.
     """
 
     possible: NDArray[np.bool_]
     fluents: NDArray[np.int64]
     values: NDArray[np.bool_]
-    is_tested: NDArray[np.bool_]
-    clock: bool
     circuits: tuple[Circuit, ...]
 
 
@@ -115,31 +110,14 @@ def phases_of(circuit: Circuit) -> Phases:
     fluents, values = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.bool_)
     possible = np.zeros((0, 2, len(circuit.fluents)), dtype=np.bool_)
     if circuit.num_literals < MIN_LITERALS or circuit.loops:
-        return Phases(possible, fluents, values, np.zeros(0, dtype=np.bool_), False, ())
+        return Phases(possible, fluents, values, ())
     fluents, values = _clock(circuit)
     possible = reachable(circuit)
     bounded = _bounded(circuit, possible) if len(possible) else circuit
-    circuits = [within_phase(bounded, fluents, phase) for phase in values]
-    clock = len(circuits) > 0
-    if not clock:
-        fluents, circuits = _after_opening(bounded)
-        values = np.zeros((len(circuits), len(fluents)), dtype=np.bool_)
-    is_tested = np.ones(len(circuits), dtype=np.bool_)
-    if len(possible) and not clock:
-        circuits.append(within_phase(bounded, fluents[:0], np.zeros(0, dtype=np.bool_)))
-        values = np.zeros((len(circuits), len(fluents)), dtype=np.bool_)
-        is_tested = np.append(is_tested, False)
-    return Phases(possible, fluents, values, is_tested, clock, tuple(circuits))
-
-
-def _after_opening(circuit: Circuit) -> tuple[NDArray[np.int64], list[Circuit]]:
-    """An opening, and the circuit for after it, if that is much smaller."""
-    size, best, circuits = WORTH * circuit.num_literals, np.zeros(0, dtype=np.int64), []
-    for fluents in openings(circuit):
-        smaller = within_phase(circuit, fluents, np.zeros(len(fluents), dtype=np.bool_))
-        if smaller.num_literals < size:
-            size, best, circuits = smaller.num_literals, fluents, [smaller]
-    return best, circuits
+    if len(possible) and not len(values):
+        values = np.zeros((1, 0), dtype=np.bool_)
+    circuits = tuple(within_phase(bounded, fluents, phase) for phase in values)
+    return Phases(possible, fluents, values, circuits)
 
 
 def _bounded(circuit: Circuit, possible: NDArray[np.bool_]) -> Circuit:
@@ -325,50 +303,3 @@ def _tidied(literals: Literals, start: int, end: int) -> int:
         literals[at] = literal
         at += 1
     return at
-
-
-# ------------------------------------------------------------------------
-# Finds openings: parts of a game that are over for good, such as dealing or setting up.
-#
-# An *opening* is a set of fluents such that once none of them holds, none ever holds again. If the
-# legality of moves depends on it, much of a circuit serves the opening alone:
-#
-#     legal (write 3)  while (line 1) or (line 2), of which one follows the other
-#     when neither holds:  never legal again; and the written numbers stay as they are
-#
-# So the rest of the game has its own circuit, in which these fluents are false.
-
-MOST = 16
-"""Number of candidates for openings that are tested; a game has few."""
-
-
-def openings(circuit: Circuit) -> list[NDArray[np.int64]]:
-    """The fluents of each opening without which some move is never, or always, legal.
-
-    A candidate is an opening if its fluents stay false in every successor of any state in which
-    they are all false, whatever the other fluents and the moves are: three-valued evaluation
-    proves it.
-    """
-    fluent_sets: list[NDArray[np.int64]] = []
-    if circuit.num_literals < MIN_LITERALS:
-        return fluent_sets
-    for fluents in _deciding(circuit)[:MOST]:
-        may = np.ones((2, len(circuit.fluents)), dtype=np.bool_)
-        may[1, fluents] = False
-        successors = following(circuit, may)
-        if successors is not None and not successors[1, fluents].any():
-            fluent_sets.append(fluents)
-    return fluent_sets
-
-
-def _deciding(circuit: Circuit) -> list[NDArray[np.int64]]:
-    """Sets of fluents, the largest first, whose absence decides the legality of some move."""
-    base, num_fluents = 1 + circuit.num_inputs, len(circuit.fluents)
-    nets = np.unique(np.concatenate([outputs.literals for outputs in circuit.legal]) >> 1)
-    gates = nets[nets >= base] - base
-    fluent_sets = [np.array([net - 1]) for net in nets[(nets > 0) & (nets <= num_fluents)].tolist()]
-    for first, end in zip(circuit.offsets[gates], circuit.offsets[gates + 1], strict=True):
-        literals = circuit.literals[first:end].astype(np.int64)
-        if (literals & 1).all() and (literals <= 2 * num_fluents + 1).all():
-            fluent_sets.append((literals >> 1) - 1)
-    return sorted(fluent_sets, key=len, reverse=True)

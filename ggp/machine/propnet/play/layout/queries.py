@@ -235,7 +235,6 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
         state_rows=row_of[matter],
         excluded=_excluded_values(phases.possible, row_of >= 0),
         phase_rows=row_of[phases.fluents],
-        tested=np.where(phases.is_tested, _ALL, np.uint64(0)),
         # In this order, or playouts would be compiled for each order of its columns.
         phases=np.ascontiguousarray(np.where(phases.values, _ALL, np.uint64(0))),
         changed=np.concatenate([row_of[matter][variant.changed] for variant in variants]),

@@ -26,17 +26,9 @@ from ggp.machine.propnet.play.kernels.tapes import I32, STRAIGHT, TURNED, WHOLE,
 # ------------------------------------------------------------------------
 # Orders the gates of a cone for kernels.
 #
-# Two things make kernels fast, and they pull in different directions:
-#
-# - Long runs of gates of one shape: then no branch is mispredicted.
-# - Few rows at a time: a net that is read soon after it was written is still in the nearest cache.
-#
-# So gates are first put in depth-first order: a gate comes right after the last of its inputs, and
-# the gate that drives a fluent's next value after the gates that read its old value, unless these
-# dependences are circular. That order is cut into pieces, and within a piece gates of one shape are
-# put side by side. The invariants: a gate comes after its inputs, and a gate that overwrites a
-# fluent's row after every gate that reads the old value. A cone no larger than a piece has the
-# longest runs.
+# Long runs of gates of one shape make kernels fast, since no branch is mispredicted. So gates of
+# one shape are put side by side. The invariants: a gate comes after its inputs, and one that
+# overwrites a fluent's row after every gate that reads the old value.
 
 # ------------------------------------------------------------------------
 # Fuses gates that only one other gate reads into it, so that they are stored nowhere.
@@ -218,21 +210,14 @@ def _put_together(
     return at
 
 
-PIECE = 2048
-"""Number of gates that are ordered by shape together: their rows fit the second-level cache."""
+_MISSING, _READERS, _NEXT = range(3)
+"""Rows of `work`, for each gate: the number of its inputs that are not evaluated yet, the head of
+the list of its readers, the next gate in its list of ready gates."""
 
-SMALL_PIECE = 512
-"""The same in stages whose targets overwrite inputs: the end of a piece should not come between
-reading an input and overwriting it. Single states, which have no such stage, would take longer."""
-
-_PLACE, _MISSING, _READERS, _NEXT = range(4)
-"""Rows of `work`, for each gate: its position in the order, the number of its inputs that are not
-evaluated yet, the head of the list of its readers, the next gate in its list of ready gates."""
-
-_MET, _FIRST, _LAST, _SIZE, _SINCE, _SHAPES = range(4, 10)
-"""Rows of `work`, for each shape: the piece it last occurred in, the first and the last of its
-ready gates, their number, and the moment since when there are some. `_SHAPES` lists a piece's
-shapes."""
+_MET, _FIRST, _LAST, _SIZE, _SINCE, _SHAPES = range(3, 9)
+"""Rows of `work`, for each shape: the first gate of the part it last occurred in, the first and the
+last of its ready gates, their number, and the moment since when there are some. `_SHAPES` lists the
+shapes of a part."""
 
 
 class Ordered(NamedTuple):
@@ -264,18 +249,13 @@ def in_order(
         into: `[K]` inputs that take over the targets, see `Stage`.
         copied: `[K]` targets that are copied after all gates.
     """
-    sorter = _Sorter(circuit, gates, targets, into)
-    parts = list(_split_at_loops(circuit, gates.gates))
-    for first, end, loop in parts:
-        if not loop:
-            sorter.put_depth_first(first, end)
+    sorter = _Sorter(circuit, gates)
     straight = np.zeros(len(targets), dtype=np.bool_)
     if into is not None and copied is not None:
-        positions = np.argsort(sorter.order)
-        straight = written_straight(circuit, gates, positions, targets, into, copied)
+        straight = written_straight(circuit, gates, targets, into, copied)
         sorter.write_straight(targets[straight], into[straight])
     segments = [np.zeros((0, 9), dtype=np.int64)]
-    for first, end, loop in parts:
+    for first, end, loop in _split_at_loops(circuit, gates.gates):
         if loop:
             segments.append(np.array([(first, end, 1, *Shape(0, 0), WHOLE)]))
         else:
@@ -294,36 +274,26 @@ class _Sorter:
         order: `[G]` indices of the given gates; gates of no part stay where they are.
     """
 
-    def __init__(
-        self, circuit: Circuit, gates: FusedGates, targets: Literals, into: I64 | None
-    ) -> None:
+    def __init__(self, circuit: Circuit, gates: FusedGates) -> None:
         size = len(gates.gates)
         base = 1 + circuit.num_inputs
         self._circuit = circuit
         self._gates = gates
         self._gate_of = np.full(base + circuit.num_gates, -1, dtype=np.int64)
         self._gate_of[base + gates.gates] = np.arange(size)
-        # The gate that drives each net that is read, and each target.
+        # The gate that drives each net that is read.
         self._sources = self._gate_of[gates.nets]
-        self._roots = self._gate_of[targets >> 1]
         # The shape of each gate, and the way it is written.
         self._kinds = np.pad(gates.shapes, ((0, 0), (0, 1)), constant_values=WHOLE)
-        self._depth_first = suited(_depth_first, circuit)
         self._side_by_side = suited(_side_by_side, circuit)
         self.order = np.arange(size)
         self._readers = np.repeat(np.arange(size), np.diff(gates.first))
-        self._predecessors = self._needs = gates.first, self._sources
-        self._piece = PIECE if into is None else min(PIECE, SMALL_PIECE)
-        if into is not None:
-            taker = np.full(base + circuit.num_gates, -1, dtype=np.int64)
-            taker[into] = self._roots
-            self._predecessors = self._find_predecessors(taker[gates.nets])
-        self._stack = np.empty(len(self._predecessors[1]) + size + 1, dtype=np.int64)
-        self._work = np.zeros((10, size), dtype=np.int64)
-        self._work[[_PLACE, _MET]] = -1
+        self._needs = gates.first, self._sources
+        self._work = np.zeros((9, size), dtype=np.int64)
+        self._work[_MET] = -1
 
     def _find_predecessors(self, takers: I64) -> tuple[I64, I64]:
-        """The gates after which each gate comes in depth-first order, as offsets and gates.
+        """The gates after which each gate comes, as offsets and gates.
 
         These are the gates that it reads and, if an input takes over its value, the gates that read
         that input: after them the input can be overwritten.
@@ -336,20 +306,6 @@ class _Sorter:
         earlier = np.concatenate([self._sources, self._readers[is_taken]])
         counts = np.bincount(later, minlength=len(self.order))
         return offsets_of(counts), earlier[np.argsort(later, kind="stable")]
-
-    def put_depth_first(self, first: int, end: int) -> None:
-        """Put consecutive gates in depth-first order, unless they fit one piece."""
-        if end - first > self._piece:
-            self._search(first, end, self._predecessors, self._roots)
-            if self._predecessors is not self._needs:
-                # Readers of old values and inputs may depend on each other in a circle. A search
-                # that comes back to a gate ignores that dependence, so a second search, by inputs
-                # alone, makes sure that every gate comes after its inputs.
-                self._search(first, end, self._needs, self.order[first:end].copy())
-
-    def _search(self, first: int, end: int, predecessors: tuple[I64, I64], roots: I64) -> None:
-        waiting = np.ones(len(self.order), dtype=np.bool_)
-        self._depth_first(first, end, *predecessors, roots, waiting, self._stack, self.order)
 
     def write_straight(self, targets: Literals, into: I64) -> None:
         """Keep gates that read some inputs before the gates that overwrite them.
@@ -373,20 +329,16 @@ class _Sorter:
         order, kinds = self.order, self._kinds
         starts, sources = self._needs
         readers = np.repeat(np.arange(len(order)), np.diff(starts))
-        next_reader = order.copy()
         ends = np.empty(end - first, dtype=np.int64)
-        size = min(self._piece, end - first)
         num_runs = self._side_by_side(
             first,
             end,
-            size,
             starts,
             sources,
             _numbers(self._circuit, kinds),
             readers,
             np.empty_like(readers),
             self._work,
-            next_reader,
             order,
             ends,
         )
@@ -421,57 +373,9 @@ def _split_at_loops(circuit: Circuit, gates: I64) -> Iterator[tuple[int, int, bo
 
 
 @kernel
-def _depth_first(
+def _side_by_side(
     begin: int,
     end: int,
-    first: I64,
-    sources: I64,
-    roots: I64,
-    waiting: NDArray[np.bool_],
-    stack: I64,
-    order: I64,
-) -> None:
-    """Order gates `begin .. end`, each after its sources, and soon after the last of them.
-
-    A depth-first search without recursion: the stack holds gates to visit, and `-1 - gate` for a
-    gate whose sources are all on the stack above it, which is put out when it comes up.
-
-    Args:
-        first: where the sources of each gate begin in `sources`.
-        sources: the gates after which each gate comes, -1 for none.
-        roots: gates of the targets, -1 for other nets.
-        waiting: `[G]` all true.
-        stack: scratch, with room for all gates and sources.
-        order: filled in from `begin` on.
-    """
-    at = begin
-    # Gates that no root needs, but later parts do, come last.
-    for k in range(len(roots) + end - begin):
-        stack[0] = roots[k] if k < len(roots) else begin + k - len(roots)
-        top = 1
-        if stack[0] < 0:
-            top = 0
-        while top:
-            top -= 1
-            gate = stack[top]
-            if gate < 0:
-                order[at] = -1 - gate
-                at += 1
-            elif begin <= gate < end and waiting[gate]:
-                waiting[gate] = False
-                stack[top] = -1 - gate
-                top += 1
-                for i in range(first[gate], first[gate + 1]):
-                    if sources[i] >= 0:
-                        stack[top] = sources[i]
-                        top += 1
-
-
-@kernel
-def _side_by_side(  # noqa: C901
-    begin: int,
-    end: int,
-    piece: int,
     first: I64,
     sources: I64,
     shape_of: I64,
@@ -479,86 +383,77 @@ def _side_by_side(  # noqa: C901
     next_reader: I64,
     work: I64,
     order: I64,
-    sorted_gates: I64,
     ends: I64,
 ) -> int:
-    """Put gates of one shape side by side, within each piece.
+    """Put gates of one shape side by side.
 
     A gate is *ready* when all its sources have been put out: so it comes after them. Of the shapes
     with ready gates, the one with the most goes next, and its run takes gates that become ready
     meanwhile, because kernels are fastest on long runs; the shape that waited longest wins a tie.
 
     Args:
-        begin, end: positions of the gates in the order.
-        piece: number of gates of a piece.
+        begin, end: the gates.
         first: where the sources of each gate begin in `sources`.
         sources: the gates that are read, -1 for other nets.
         shape_of: `[G]` number of the shape of each gate.
         readers: the gate that reads each source.
         next_reader: scratch, with room for all sources.
-        work: `[10, G]` scratch, see `_PLACE` and `_MET`, which are all -1.
-        order: `[G]` the gates.
-        sorted_gates: `[G]` filled in between `begin` and `end`.
+        work: `[9, G]` scratch, see `_MISSING` and `_MET`, which is all -1.
+        order: `[G]` filled in between `begin` and `end`.
         ends: where runs of one shape end, filled in.
 
     Returns:
         the number of runs.
     """
     at, runs = begin, 0
-    for start in range(begin, end, piece):
-        stop = start + piece
-        if stop > end:
-            stop = end
-        for k in range(start, stop):
-            work[_PLACE, order[k]] = k
-            work[_READERS, order[k]] = -1
-            work[_MISSING, order[k]] = 0
-        # From the last gate, because each reader is put at the head of its list.
-        for k in range(stop - 1, start - 1, -1):
-            gate = order[k]
-            for i in range(first[gate + 1] - 1, first[gate] - 1, -1):
-                source = sources[i]
-                if source >= 0 and work[_PLACE, source] >= start:
-                    work[_MISSING, gate] += 1
-                    next_reader[i] = work[_READERS, source]
-                    work[_READERS, source] = i
-        shapes = moment = 0
-        for k in range(start, stop):
-            shape = shape_of[order[k]]
-            if work[_MET, shape] != start:
-                work[_MET, shape] = start
-                work[_SIZE, shape] = 0
-                work[_SHAPES, shapes] = shape
-                shapes += 1
-            if work[_MISSING, order[k]] == 0:
-                moment = _make_ready(work, order[k], shape, moment)
-        while True:
-            shape, max_size = -1, 0
-            for k in range(shapes):
-                candidate = work[_SHAPES, k]
-                size = work[_SIZE, candidate]
-                if size > max_size or (
-                    size and size == max_size and work[_SINCE, candidate] < work[_SINCE, shape]
-                ):
-                    shape, max_size = candidate, size
-            if shape < 0:
-                break
-            # The run grows by gates that become ready meanwhile.
-            gate = work[_FIRST, shape]
-            while gate >= 0:
-                sorted_gates[at] = gate
-                at += 1
-                i = work[_READERS, gate]
-                while i >= 0:
-                    reader = readers[i]
-                    work[_MISSING, reader] -= 1
-                    if work[_MISSING, reader] == 0:
-                        moment = _make_ready(work, reader, shape_of[reader], moment)
-                    i = next_reader[i]
-                gate = work[_NEXT, gate]
+    for gate in range(begin, end):
+        work[_READERS, gate] = -1
+        work[_MISSING, gate] = 0
+    # From the last gate, because each reader is put at the head of its list.
+    for gate in range(end - 1, begin - 1, -1):
+        for i in range(first[gate + 1] - 1, first[gate] - 1, -1):
+            source = sources[i]
+            if begin <= source < end:
+                work[_MISSING, gate] += 1
+                next_reader[i] = work[_READERS, source]
+                work[_READERS, source] = i
+    shapes = moment = 0
+    for gate in range(begin, end):
+        shape = shape_of[gate]
+        if work[_MET, shape] != begin:
+            work[_MET, shape] = begin
             work[_SIZE, shape] = 0
-            ends[runs] = at
-            runs += 1
+            work[_SHAPES, shapes] = shape
+            shapes += 1
+        if work[_MISSING, gate] == 0:
+            moment = _make_ready(work, gate, shape, moment)
+    while True:
+        shape, max_size = -1, 0
+        for k in range(shapes):
+            candidate = work[_SHAPES, k]
+            size = work[_SIZE, candidate]
+            if size > max_size or (
+                size and size == max_size and work[_SINCE, candidate] < work[_SINCE, shape]
+            ):
+                shape, max_size = candidate, size
+        if shape < 0:
+            break
+        # The run grows by gates that become ready meanwhile.
+        gate = work[_FIRST, shape]
+        while gate >= 0:
+            order[at] = gate
+            at += 1
+            i = work[_READERS, gate]
+            while i >= 0:
+                reader = readers[i]
+                work[_MISSING, reader] -= 1
+                if work[_MISSING, reader] == 0:
+                    moment = _make_ready(work, reader, shape_of[reader], moment)
+                i = next_reader[i]
+            gate = work[_NEXT, gate]
+        work[_SIZE, shape] = 0
+        ends[runs] = at
+        runs += 1
     return runs
 
 
@@ -592,7 +487,6 @@ def _make_ready(work: I64, gate: int, shape: int, moment: int) -> int:
 def written_straight(
     circuit: Circuit,
     gates: FusedGates,
-    position: I64,
     targets: Literals,
     into: I64,
     copied: NDArray[np.bool_],
@@ -600,7 +494,6 @@ def written_straight(
     """`[K]` which targets can be written straight into the rows of the inputs that take them over.
 
     Args:
-        position: `[G]` position of each gate in the order; gates of a loop are consecutive.
         targets: `[K]` literals.
         into: `[K]` the input that takes over each.
         copied: `[K]` which targets are copied after all gates.
@@ -610,9 +503,9 @@ def written_straight(
     writer[base + gates.gates] = np.arange(len(gates.gates))
     for loop in circuit.loops:
         writer[base + loop.start : base + loop.end] = -1
-    # The position of the last gate that reads each net.
+    # The last gate that reads each net.
     read = np.full(base + circuit.num_gates, -1, dtype=np.int64)
-    np.maximum.at(read, gates.nets, np.repeat(position, np.diff(gates.first)))
+    np.maximum.at(read, gates.nets, np.repeat(np.arange(len(gates.gates)), np.diff(gates.first)))
     read[targets[copied] >> 1] = len(gates.gates)
     net = targets >> 1
     straight: NDArray[np.bool_] = writer[net] >= 0
@@ -622,7 +515,7 @@ def written_straight(
     is_first[np.unique(net, return_index=True)[1]] = True
     is_only_reader = (read[net] < 0) & (np.bincount(net)[net] == 1)
     straight &= is_first & ((targets & 1 == 0) | is_only_reader)
-    straight[straight] = read[into[straight]] <= position[writer[net[straight]]]
+    straight[straight] = read[into[straight]] <= writer[net[straight]]
     return straight
 
 

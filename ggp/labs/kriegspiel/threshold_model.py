@@ -15,12 +15,14 @@ the range from there to 1 in bands of equal width.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ggp.belief import HyperPlaySampler, Known, PathModel, PathTree
 from ggp.machine.base import FloatArray, IntArray, Machine
+from ggp.players.options.opponents import ModelForm, reject_rest
 from ggp.search.moves import random_moves
 from ggp.search.playouts import PlayoutSearch
 
@@ -184,6 +186,12 @@ class ThresholdMoves(PathModel):
                 if prospects is not None:
                     answers[index] = Known(prospects.moves, banded(prospects), 1.0)
         return answers
+
+
+FORM = ModelForm(
+    lambda rest, machine, tree, role, rng, _: ThresholdMoves(machine, tree, role, rng.spawn(1)[0]),
+    partial(reject_rest, "threshold"),
+)
 
 
 def banded(prospects: Prospects) -> FloatArray:
