@@ -1,8 +1,9 @@
-"""Steps a second of environments: ours, and beside them those of other libraries, in one run.
+"""Steps a second of environments: ours, beside our playouts and other libraries, in one run.
 
-A step is one turn in one lane: a uniformly random legal action of every role, and then masks,
-observations and, of ours, the whole state. Others are driven as their documentation shows, one
-match at a time: a step is one action, by a player or by chance.
+A step is one turn in one lane: a uniformly random legal action of every role, and then masks and
+observations, without paths. Pgx, in an interpreter of its own (`pip install pgx==2.6.0
+jax==0.10.2`), is driven as its documentation shows: `vmap`, `jit`, ends that restart. Others play
+one match at a time, and a step is one action, by a player or by chance.
 """
 
 from __future__ import annotations
@@ -16,19 +17,33 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from benchmarks.apart.circuit_speed import machine_of, measure_circuit
+from benchmarks.children import Child
 from ggp.labs.learning.env import make
 from ggp.labs.learning.jax_export import jax_module
 from ggp.machine import build_machine
 from ggp.machine.games import load_program
 
-LANES = 4096
+LANES = (1024, 8192)
+
+JAX_LANES = 4096
 
 JAX = "module of JAX"
 
 GAMES = (
-    *("kuhn_poker", "krieg_tic_tac_toe", "phantom_connect_four", "connect_four", "leduc_poker"),
+    *("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "krieg_tic_tac_toe"),
     *("battleships_in_fog", "othello"),
 )
+
+PGX = {
+    "tic_tac_toe": "tic_tac_toe",
+    "connect_four": "connect_four",
+    "kuhn_poker": "kuhn_poker",
+    "leduc_poker": "leduc_holdem",
+}
+"""What Pgx calls the games that it has, too."""
 
 MAX_TURNS = {"othello": 130}
 """Where nothing proves how long a match may be."""
@@ -42,18 +57,26 @@ class Speed(NamedTuple):
     cpu_seconds: float
 
 
-def measure_environments(seconds: float, rounds: int) -> list[dict[str, Any]]:
-    """Rows of games, each the best of several rounds; 0 threads are as many as JAX likes."""
+def measure_environments(
+    seconds: float, rounds: int, pgx: str | None = None
+) -> list[dict[str, Any]]:
+    """Rows of games, each the best of several rounds; 0 threads are as many as JAX likes.
+
+    Args:
+        pgx: an interpreter that can import Pgx; its games are then measured in turns with ours.
+    """
     rows = []
     processors = len(os.sched_getaffinity(0))
     for game in GAMES:
-        for threads in sorted({1, processors}):
-            row = {
-                "environment": f"ggp.labs.learning.env {game}",
-                "lanes": LANES,
-                "threads": threads,
-            }
-            rows.append(row | _best(partial(_ours, game, threads), seconds, rounds))
+        playouts = measure_circuit(machine_of(game, 120.0), seconds, 0)["states_per_s"]
+        for lanes in LANES:
+            theirs = Peer(pgx, PGX[game], lanes, seconds) if pgx and game in PGX else None
+            for threads in sorted({1, processors}):
+                row = {"game": game, "lanes": lanes, "threads": threads}
+                row |= _best(partial(_ours, game, lanes, threads), seconds, rounds, theirs)
+                rows.append(row | {"of playouts": row["steps/CPU s"] / playouts})
+            if theirs is not None:
+                theirs.close()
     learners: dict[str, tuple[str, Callable[[], Iterator[int]]]] = {
         f"{JAX} kuhn_poker": ("jax", partial(_jax, "kuhn_poker")),
         f"{JAX} phantom_connect_four": ("jax", partial(_jax, "phantom_connect_four")),
@@ -66,18 +89,42 @@ def measure_environments(seconds: float, rounds: int) -> list[dict[str, Any]]:
         except ImportError as error:
             print(f"{name} is left out: {error}")
             continue
-        lanes = LANES if name.startswith(JAX) else 1
-        row = {"environment": name, "lanes": lanes, "threads": 0 if lanes > 1 else 1}
+        lanes = JAX_LANES if name.startswith(JAX) else 1
+        row = {"game": name, "lanes": lanes, "threads": 0 if lanes > 1 else 1}
         rows.append(row | _best(play, seconds, rounds))
     return rows
 
 
-def _best(play: Callable[[], Iterator[int]], seconds: float, rounds: int) -> dict[str, Any]:
-    speeds = [_timed(play(), seconds) for _ in range(rounds)]
-    return {
+class Peer:
+    """Pgx in another process, with its own interpreter."""
+
+    def __init__(self, python: str, game: str, lanes: int, seconds: float) -> None:
+        arguments = (game, str(lanes), str(seconds))
+        self._child = Child("benchmarks.apart.pgx_speed", *arguments, python=python)
+
+    def measure(self) -> float:
+        """Steps a CPU second."""
+        self._child.ask("")
+        return float(self._child.answer())
+
+    def close(self) -> None:
+        """End the process."""
+        self._child.close()
+
+
+def _best(
+    play: Callable[[], Iterator[int]], seconds: float, rounds: int, peer: Peer | None = None
+) -> dict[str, Any]:
+    speeds, theirs = [], []
+    for _ in range(rounds):
+        speeds.append(_timed(play(), seconds))
+        if peer is not None:
+            theirs.append(peer.measure())
+    row: dict[str, Any] = {
         "steps/s": round(max(speed.steps / speed.seconds for speed in speeds)),
         "steps/CPU s": round(max(speed.steps / speed.cpu_seconds for speed in speeds)),
     }
+    return row | ({"times Pgx": row["steps/CPU s"] / max(theirs)} if theirs else {})
 
 
 def _timed(steps: Iterator[int], seconds: float) -> Speed:
@@ -89,13 +136,14 @@ def _timed(steps: Iterator[int], seconds: float) -> Speed:
     return Speed(num_steps, time.perf_counter() - started_s, time.process_time() - cpu_s)
 
 
-def _ours(game: str, threads: int) -> Iterator[int]:
-    env = make(game, LANES, threads=threads, max_turns=MAX_TURNS.get(game))
+def _ours(game: str, lanes: int, threads: int) -> Iterator[int]:
+    env = make(game, lanes, paths=False, threads=threads, max_turns=MAX_TURNS.get(game))
     env.reset(seed=1)
+    actions = np.full((lanes, len(env.roles)), -1)
     while True:
-        turn = env.step(env.sample_legal())
-        _ = turn.masks, turn.observations, turn.state_tensor
-        yield LANES
+        turn = env.step(actions)
+        _ = turn.masks, turn.observations
+        yield lanes
 
 
 def _jax(game: str) -> Iterator[int]:
@@ -124,17 +172,17 @@ def _jax(game: str) -> Iterator[int]:
     @jax.jit  # type: ignore[untyped-decorator, unused-ignore]
     def turns(states: Any, key: Any) -> Any:
         def body(states: Any, key: Any) -> Any:
-            return jax.vmap(step_one)(states, jax.random.split(key, LANES))
+            return jax.vmap(step_one)(states, jax.random.split(key, JAX_LANES))
 
         return jax.lax.scan(body, states, jax.random.split(key, 16))
 
-    states = jax.vmap(lambda _: game_module.init())(jax.numpy.arange(LANES))
+    states = jax.vmap(lambda _: game_module.init())(jax.numpy.arange(JAX_LANES))
     key = jax.random.key(1)
     while True:
         key, now = jax.random.split(key)
         states, sums = turns(states, now)
         jax.block_until_ready(sums)
-        yield 16 * LANES
+        yield 16 * JAX_LANES
 
 
 def _openspiel() -> Iterator[int]:
