@@ -2,18 +2,17 @@
 
 A step is one turn in one lane: a uniformly random legal action of every role, and then masks and
 observations, without paths. Pgx, in an interpreter of its own (`pip install pgx==2.6.0
-jax==0.10.2`), is driven as its documentation shows: `vmap`, `jit`, ends that restart. Others play
-one match at a time, and a step is one action, by a player or by chance.
+jax==0.10.2`), is driven as its documentation shows: `vmap`, `jit`, ends that restart.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-import random
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -30,7 +29,7 @@ LANES = (1024, 8192)
 
 JAX_LANES = 4096
 
-JAX = "module of JAX"
+JAX_GAMES = ("kuhn_poker", "phantom_connect_four")
 
 GAMES = (
     *("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "krieg_tic_tac_toe"),
@@ -77,21 +76,9 @@ def measure_environments(
                 rows.append(row | {"of playouts": row["steps/CPU s"] / playouts})
             if theirs is not None:
                 theirs.close()
-    learners: dict[str, tuple[str, Callable[[], Iterator[int]]]] = {
-        f"{JAX} kuhn_poker": ("jax", partial(_jax, "kuhn_poker")),
-        f"{JAX} phantom_connect_four": ("jax", partial(_jax, "phantom_connect_four")),
-        "OpenSpiel kuhn_poker": ("pyspiel", _openspiel),
-        "PettingZoo connect_four": ("pettingzoo.classic.connect_four_v3", _pettingzoo),
-    }
-    for name, (module, play) in learners.items():
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            print(f"{name} is left out: {error}")
-            continue
-        lanes = JAX_LANES if name.startswith(JAX) else 1
-        row = {"game": name, "lanes": lanes, "threads": 0 if lanes > 1 else 1}
-        rows.append(row | _best(play, seconds, rounds))
+    for game in JAX_GAMES if find_spec("jax") else ():
+        row = {"game": f"module of JAX {game}", "lanes": JAX_LANES, "threads": 0}
+        rows.append(row | _best(partial(_jax, game), seconds, rounds))
     return rows
 
 
@@ -183,40 +170,3 @@ def _jax(game: str) -> Iterator[int]:
         states, sums = turns(states, now)
         jax.block_until_ready(sums)
         yield 16 * JAX_LANES
-
-
-def _openspiel() -> Iterator[int]:
-    import pyspiel  # type: ignore[import-not-found,unused-ignore]
-
-    game: Any = pyspiel.load_game("kuhn_poker")
-    rng = random.Random(1)
-    while True:
-        state = game.new_initial_state()
-        while not state.is_terminal():
-            if state.is_chance_node():
-                actions, chances = zip(*state.chance_outcomes(), strict=True)
-                state.apply_action(rng.choices(actions, chances)[0])
-            else:
-                player = state.current_player()
-                _ = state.information_state_tensor(player), state.legal_actions_mask(player)
-                state.apply_action(rng.choice(state.legal_actions()))
-            yield 1
-        _ = state.returns()
-
-
-def _pettingzoo() -> Iterator[int]:
-    classic: Any = importlib.import_module("pettingzoo.classic.connect_four_v3")
-    env = classic.env()
-    seed = 0
-    while True:
-        seed += 1
-        env.reset(seed=seed)
-        for agent in env.agent_iter():
-            observation, _, ended, cut, _ = env.last()
-            over = ended or cut
-            action = None
-            if not over:
-                action = env.action_space(agent).sample(observation["action_mask"])
-            env.step(action)
-            if not over:
-                yield 1
