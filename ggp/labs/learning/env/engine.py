@@ -283,6 +283,7 @@ class CircuitEngine:
         )
         self._num_percepts = len(self._players) * words_for(len(names.percepts))
         self._spare: list[tuple[U64, U64, U64]] = []
+        self._start = _packed(machine.initial())
 
     def initial(self, num_lanes: int) -> States:
         return self._machine.initial(num_lanes)
@@ -323,7 +324,7 @@ class CircuitEngine:
 
     def restarted(self, states: States, lanes: IntArray) -> States:
         packed = _packed(states).copy()
-        packed[lanes] = _packed(self._machine.initial())
+        packed[lanes] = self._start
         return PropnetStates(self._machine, packed)
 
     def fluent_words(self, states: States) -> U64:
