@@ -40,6 +40,7 @@ class Wanted(NamedTuple):
     seconds: float
     rounds: int
     games: tuple[str, ...]
+    pgx: str | None = None
 
 
 STORED = Path(__file__).resolve().parents[1] / "docs" / "measured" / "runs" / "performance.json"
@@ -65,7 +66,7 @@ PARTS: dict[str, tuple[str, Callable[[Wanted], Rows]]] = {
     ),
     "env": (
         "steps a second of environments",
-        lambda wanted: measure_environments(wanted.seconds, wanted.rounds),
+        lambda wanted: measure_environments(wanted.seconds, wanted.rounds, wanted.pgx),
     ),
 }
 """The benchmarks by name: the title of each, and its function."""
@@ -88,6 +89,7 @@ PARTS: dict[str, tuple[str, Callable[[Wanted], Rows]]] = {
     help="How often; the median counts.",
 )
 @click.option("--game", "games", multiple=True, help="Boards only: measure this game; or a path.")
+@click.option("--pgx", metavar="PYTHON", help="Environments: an interpreter that has Pgx.")
 @click.option("--only", multiple=True, type=click.Choice(list(PARTS)), help="Measure only this.")
 @out_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and no tables.")
@@ -96,12 +98,13 @@ def main(
     seconds: float,
     rounds: int,
     games: tuple[str, ...],
+    pgx: str | None,
     only: tuple[str, ...],
     out: Path | None,
     as_json: bool,
 ) -> None:
     """Measure how fast this machine decides, starts and plays."""
-    options = Wanted(rulesheets, seconds, rounds, games)
+    options = Wanted(rulesheets, seconds, rounds, games, pgx)
     results: dict[str, Any] = {"system": describe_system()}
     for name, (title, measure) in PARTS.items():
         if only and name not in only:

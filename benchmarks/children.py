@@ -30,9 +30,11 @@ importlib.import_module(module).main(*rest)
 """
 
 
-def command_of(module: str, *arguments: str, version: Path = HOME) -> list[str]:
+def command_of(
+    module: str, *arguments: str, version: Path = HOME, python: str = sys.executable
+) -> list[str]:
     """The command of a child."""
-    return [sys.executable, "-c", _CHILD, str(HOME), str(version), module, *arguments]
+    return [python, "-c", _CHILD, str(HOME), str(version), module, *arguments]
 
 
 class Child:
@@ -41,11 +43,14 @@ class Child:
     Args:
         module: has a `main`, which takes the `arguments`.
         version: folder of the version of the project.
+        python: its interpreter.
     """
 
-    def __init__(self, module: str, *arguments: str, version: Path = HOME) -> None:
+    def __init__(
+        self, module: str, *arguments: str, version: Path = HOME, python: str = sys.executable
+    ) -> None:
         self._process = subprocess.Popen(
-            command_of(module, *arguments, version=version),
+            command_of(module, *arguments, version=version, python=python),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

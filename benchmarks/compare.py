@@ -18,13 +18,14 @@ MEASURES: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], float]]] = {
     "circuits": ("circuits", lambda row: row["states_per_s"]),
     "single": ("circuits", lambda row: 1e6 / row["single_us"]),
     "scale": ("scale", lambda row: row["states, threads"]),
+    "env": ("env", lambda row: row["steps/CPU s"]),
 }
 """By option: the part of a result, and the speed in a row of it."""
 
 
 def name_of(row: Mapping[str, Any]) -> str:
-    """What a row is about: its game, and its player if it has one."""
-    return f"{row['game']} {row['player']}" if "player" in row else str(row["game"])
+    """What a row is about: its game, and its player, lanes and threads if it has any."""
+    return " ".join(str(row[key]) for key in ("game", "player", "lanes", "threads") if key in row)
 
 
 @click.command()
@@ -42,6 +43,7 @@ def name_of(row: Mapping[str, Any]) -> str:
 )
 @click.option("--single", "measure", flag_value="single", help="Its single states, steps a second.")
 @click.option("--scale", "measure", flag_value="scale", help="Playouts with several threads.")
+@click.option("--env", "measure", flag_value="env", help="Steps of environments.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def main(before: Path, after: Path, measure: str, as_json: bool) -> None:
     """How many times as fast AFTER is as BEFORE, game by game, and the geometric mean."""

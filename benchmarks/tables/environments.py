@@ -1,34 +1,48 @@
-"""Steps a second of environments: ours, and beside them those of other libraries, in one run.
+"""Steps a second of environments: ours, beside our playouts and other libraries, in one run.
 
-A step is one turn in one lane: a uniformly random legal action of every role, and then masks,
-observations and, of ours, the whole state. Others are driven as their documentation shows, one
-match at a time: a step is one action, by a player or by chance.
+A step is one turn in one lane: a uniformly random legal action of every role, and then masks and
+observations, without paths. Pgx, in an interpreter of its own (`pip install pgx==2.6.0
+jax==0.10.2`), is driven as its documentation shows: `vmap`, `jit`, ends that restart.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-import random
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from benchmarks.apart.circuit_speed import machine_of, measure_circuit
+from benchmarks.children import Child
 from ggp.labs.learning.env import make
 from ggp.labs.learning.jax_export import jax_module
 from ggp.machine import build_machine
 from ggp.machine.games import load_program
 
-LANES = 4096
+LANES = (1024, 8192)
 
-JAX = "module of JAX"
+JAX_LANES = 4096
+
+JAX_GAMES = ("kuhn_poker", "phantom_connect_four")
 
 GAMES = (
-    *("kuhn_poker", "krieg_tic_tac_toe", "phantom_connect_four", "connect_four", "leduc_poker"),
+    *("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "krieg_tic_tac_toe"),
     *("battleships_in_fog", "othello"),
 )
+
+PGX = {
+    "tic_tac_toe": "tic_tac_toe",
+    "connect_four": "connect_four",
+    "kuhn_poker": "kuhn_poker",
+    "leduc_poker": "leduc_holdem",
+}
+"""What Pgx calls the games that it has, too."""
 
 MAX_TURNS = {"othello": 130}
 """Where nothing proves how long a match may be."""
@@ -42,42 +56,62 @@ class Speed(NamedTuple):
     cpu_seconds: float
 
 
-def measure_environments(seconds: float, rounds: int) -> list[dict[str, Any]]:
-    """Rows of games, each the best of several rounds; 0 threads are as many as JAX likes."""
+def measure_environments(
+    seconds: float, rounds: int, pgx: str | None = None
+) -> list[dict[str, Any]]:
+    """Rows of games, each the best of several rounds; 0 threads are as many as JAX likes.
+
+    Args:
+        pgx: an interpreter that can import Pgx; its games are then measured in turns with ours.
+    """
     rows = []
     processors = len(os.sched_getaffinity(0))
     for game in GAMES:
-        for threads in sorted({1, processors}):
-            row = {
-                "environment": f"ggp.labs.learning.env {game}",
-                "lanes": LANES,
-                "threads": threads,
-            }
-            rows.append(row | _best(partial(_ours, game, threads), seconds, rounds))
-    learners: dict[str, tuple[str, Callable[[], Iterator[int]]]] = {
-        f"{JAX} kuhn_poker": ("jax", partial(_jax, "kuhn_poker")),
-        f"{JAX} phantom_connect_four": ("jax", partial(_jax, "phantom_connect_four")),
-        "OpenSpiel kuhn_poker": ("pyspiel", _openspiel),
-        "PettingZoo connect_four": ("pettingzoo.classic.connect_four_v3", _pettingzoo),
-    }
-    for name, (module, play) in learners.items():
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            print(f"{name} is left out: {error}")
-            continue
-        lanes = LANES if name.startswith(JAX) else 1
-        row = {"environment": name, "lanes": lanes, "threads": 0 if lanes > 1 else 1}
-        rows.append(row | _best(play, seconds, rounds))
+        playouts = measure_circuit(machine_of(game, 120.0), seconds, 0)["states_per_s"]
+        for lanes in LANES:
+            theirs = Peer(pgx, PGX[game], lanes, seconds) if pgx and game in PGX else None
+            for threads in sorted({1, processors}):
+                row = {"game": game, "lanes": lanes, "threads": threads}
+                row |= _best(partial(_ours, game, lanes, threads), seconds, rounds, theirs)
+                rows.append(row | {"of playouts": row["steps/CPU s"] / playouts})
+            if theirs is not None:
+                theirs.close()
+    for game in JAX_GAMES if find_spec("jax") else ():
+        row = {"game": f"module of JAX {game}", "lanes": JAX_LANES, "threads": 0}
+        rows.append(row | _best(partial(_jax, game), seconds, rounds))
     return rows
 
 
-def _best(play: Callable[[], Iterator[int]], seconds: float, rounds: int) -> dict[str, Any]:
-    speeds = [_timed(play(), seconds) for _ in range(rounds)]
-    return {
+class Peer:
+    """Pgx in another process, with its own interpreter."""
+
+    def __init__(self, python: str, game: str, lanes: int, seconds: float) -> None:
+        arguments = (game, str(lanes), str(seconds))
+        self._child = Child("benchmarks.apart.pgx_speed", *arguments, python=python)
+
+    def measure(self) -> float:
+        """Steps a CPU second."""
+        self._child.ask("")
+        return float(self._child.answer())
+
+    def close(self) -> None:
+        """End the process."""
+        self._child.close()
+
+
+def _best(
+    play: Callable[[], Iterator[int]], seconds: float, rounds: int, peer: Peer | None = None
+) -> dict[str, Any]:
+    speeds, theirs = [], []
+    for _ in range(rounds):
+        speeds.append(_timed(play(), seconds))
+        if peer is not None:
+            theirs.append(peer.measure())
+    row: dict[str, Any] = {
         "steps/s": round(max(speed.steps / speed.seconds for speed in speeds)),
         "steps/CPU s": round(max(speed.steps / speed.cpu_seconds for speed in speeds)),
     }
+    return row | ({"times Pgx": row["steps/CPU s"] / max(theirs)} if theirs else {})
 
 
 def _timed(steps: Iterator[int], seconds: float) -> Speed:
@@ -89,13 +123,14 @@ def _timed(steps: Iterator[int], seconds: float) -> Speed:
     return Speed(num_steps, time.perf_counter() - started_s, time.process_time() - cpu_s)
 
 
-def _ours(game: str, threads: int) -> Iterator[int]:
-    env = make(game, LANES, threads=threads, max_turns=MAX_TURNS.get(game))
+def _ours(game: str, lanes: int, threads: int) -> Iterator[int]:
+    env = make(game, lanes, paths=False, threads=threads, max_turns=MAX_TURNS.get(game))
     env.reset(seed=1)
+    actions = np.full((lanes, len(env.roles)), -1)
     while True:
-        turn = env.step(env.sample_legal())
-        _ = turn.masks, turn.observations, turn.state_tensor
-        yield LANES
+        turn = env.step(actions)
+        _ = turn.masks, turn.observations
+        yield lanes
 
 
 def _jax(game: str) -> Iterator[int]:
@@ -124,51 +159,14 @@ def _jax(game: str) -> Iterator[int]:
     @jax.jit  # type: ignore[untyped-decorator, unused-ignore]
     def turns(states: Any, key: Any) -> Any:
         def body(states: Any, key: Any) -> Any:
-            return jax.vmap(step_one)(states, jax.random.split(key, LANES))
+            return jax.vmap(step_one)(states, jax.random.split(key, JAX_LANES))
 
         return jax.lax.scan(body, states, jax.random.split(key, 16))
 
-    states = jax.vmap(lambda _: game_module.init())(jax.numpy.arange(LANES))
+    states = jax.vmap(lambda _: game_module.init())(jax.numpy.arange(JAX_LANES))
     key = jax.random.key(1)
     while True:
         key, now = jax.random.split(key)
         states, sums = turns(states, now)
         jax.block_until_ready(sums)
-        yield 16 * LANES
-
-
-def _openspiel() -> Iterator[int]:
-    import pyspiel  # type: ignore[import-not-found,unused-ignore]
-
-    game: Any = pyspiel.load_game("kuhn_poker")
-    rng = random.Random(1)
-    while True:
-        state = game.new_initial_state()
-        while not state.is_terminal():
-            if state.is_chance_node():
-                actions, chances = zip(*state.chance_outcomes(), strict=True)
-                state.apply_action(rng.choices(actions, chances)[0])
-            else:
-                player = state.current_player()
-                _ = state.information_state_tensor(player), state.legal_actions_mask(player)
-                state.apply_action(rng.choice(state.legal_actions()))
-            yield 1
-        _ = state.returns()
-
-
-def _pettingzoo() -> Iterator[int]:
-    classic: Any = importlib.import_module("pettingzoo.classic.connect_four_v3")
-    env = classic.env()
-    seed = 0
-    while True:
-        seed += 1
-        env.reset(seed=seed)
-        for agent in env.agent_iter():
-            observation, _, ended, cut, _ = env.last()
-            over = ended or cut
-            action = None
-            if not over:
-                action = env.action_space(agent).sample(observation["action_mask"])
-            env.step(action)
-            if not over:
-                yield 1
+        yield 16 * JAX_LANES

@@ -63,6 +63,7 @@ class Kernel(Generic[_P, _R]):
         self._compiled: Callable[_P, _R] | None = None
         self._spared = 0
         self._codes: dict[tuple[FunctionType, ...], Callable[_P, _R]] = {}
+        self._code: Callable[_P, _R] | None = None
         _kernels.append(self)
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -85,9 +86,12 @@ class Kernel(Generic[_P, _R]):
 
         All calls with the same functions among their arguments must have the same types.
         """
+        if self._code is not None:
+            return self._code(*args, **kwargs)
         parts = tuple(arg for arg in args if isinstance(arg, FunctionType))
         if parts not in self._codes:
             self._codes[parts] = self.code_for(*args, **kwargs)
+            self._code = None if parts else self._codes[parts]
         return self._codes[parts](*args, **kwargs)
 
     def for_steps(self, steps: int) -> Callable[_P, _R]:

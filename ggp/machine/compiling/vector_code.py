@@ -252,6 +252,19 @@ def _add_where(array: Any, index: Any, word: Any, number: Any) -> Any:
     return types.void(array, types.int64, types.uint64, types.int64), generate
 
 
+@_meaning_of(vectors.spread_bits)
+def _spread_bits(array: Any, index: Any, word: Any) -> Any:
+    numbers = ir.VectorType(_BYTE, 32)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _address(context, builder, numbers, signature.args[0], args)
+        bits = builder.bitcast(builder.trunc(args[2], _I32), ir.VectorType(ir.IntType(1), 32))
+        builder.store(builder.zext(bits, numbers), pointer, align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.uint64), generate
+
+
 @_meaning_of(vectors.load_floats)
 def _load_floats(array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -151,6 +151,11 @@ def add_where(array: Any, index: Any, word: Any, number: Any) -> None:
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 
+def spread_bits(array: Any, index: Any, word: Any) -> None:
+    """Write the lower half of a word to 32 bytes from `array[index]` on, as zeros and ones."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
 def load_floats(array: Any, index: Any) -> Any:
     """The vector of floats that starts at flat index `index` of a contiguous array."""
     raise NotImplementedError(_ONLY_IN_KERNELS)

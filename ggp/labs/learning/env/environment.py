@@ -9,13 +9,14 @@ makes it; so after an illegal action nothing has changed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,26 +24,31 @@ from numpy.typing import NDArray
 from ggp.belief import never
 from ggp.errors import ConfigError, IllegalMoveError, MachineError, NoLegalMoveError
 from ggp.gdl.nearest import unknown
+from ggp.gdl.program import MAX_GOAL, MIN_GOAL
 from ggp.given import checked_count, checked_seed
-from ggp.labs.learning.env.engine import Engine, engine_of
+from ggp.labs.learning.env.engine import ALL, BLOCK, Engine, engine_of
 from ggp.labs.learning.env.kernels import (
     FINE,
     I32,
     I64,
+    NUM_ENDED,
+    SPARE,
     U8,
     U64,
+    UNSETTLED,
+    Arrays,
     Bools,
+    EpisodeRules,
     choose,
+    lane_keys,
     note,
-    restart,
-    sample,
-    show_moves,
-    spread,
+    show,
 )
-from ggp.machine.arrays import offsets_of, unpack, words_for
+from ggp.machine.arrays import offsets_of, pack_rows, unpack, words_for
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Limits, Machine, Ragged, States
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import build_machine, check_first_turn, load_program
+from ggp.machine.goal_values import number_or_nan
 from ggp.machine.propnet.play.kernels.block_kernels import count_bits, list_bits
 from ggp.pickled import read_states, restore_game, rules_of, write_states
 from ggp.study.lengths import Longest, longest
@@ -117,11 +123,7 @@ class Turn:
     @cached_property
     def observations(self) -> U8:
         """`[L, Q, A + P]` uint8, ones for each role's last move and percepts; 0 at the start."""
-        out = np.zeros((*self.moves.shape, self.num_moves + self.num_percepts), dtype=np.uint8)
-        rows = out.reshape(-1, out.shape[-1])
-        spread(self.percept_bits.reshape(len(rows), -1), self.num_moves, rows)
-        show_moves(self.moves.ravel(), rows)
-        return out
+        return _bytes(self.percept_bits, self.num_percepts, self.moves, self.num_moves)
 
     @cached_property
     def state_bits(self) -> U64:
@@ -134,11 +136,17 @@ class Turn:
         return _bytes(self.state_bits, self.num_fluents)
 
 
-def _bytes(words: U64, count: int) -> U8:
-    """`[..., count]` the first bits of packed words, one byte each."""
-    out = np.empty((*words.shape[:-1], count), dtype=np.uint8)
-    spread(words.reshape(-1, words.shape[-1]), 0, out.reshape(-1, count))
-    return out
+_NO_MOVES = np.zeros(0, dtype=np.int32)
+
+
+def _bytes(words: U64, count: int, moves: I32 = _NO_MOVES, num_moves: int = 0) -> U8:
+    """`[..., num_moves + count]` bytes for moves, see `show`, and the first bits of words."""
+    shape = (*words.shape[:-1], num_moves + count)
+    size = math.prod(shape)
+    out = np.empty(size + SPARE, dtype=np.uint8)
+    rows = words.reshape(-1, words.shape[-1])
+    show.unchecked(rows, moves.reshape(-1), num_moves, shape[-1], out)
+    return out[:size].reshape(shape)
 
 
 _REBUILT = ("program", "machine", "_engine", "_slices", "_pool", "_latest")
@@ -261,8 +269,8 @@ class Environment:
         turn_limit, paths = episodes.max_turns, episodes.paths
         self.is_proved = proved is not None and (turn_limit is None or turn_limit >= proved)
         self.max_turns = _turn_limit(program, turn_limit, proved, paths)
-        self.seeds = np.zeros(lanes, dtype=np.uint64)
-        self.lane_numbers = np.arange(lanes)
+        self.seeds, self.lane_numbers = np.zeros(lanes, dtype=np.uint64), np.arange(lanes)
+        self._lane_keys = lane_keys(self.seeds, self.lane_numbers)
         self._threads = threads
         empty = (lanes, len(self.roles), 0, 0)
         shape = self._shape_of_paths(episodes.max_percepts) if paths else empty
@@ -273,10 +281,17 @@ class Environment:
     def _make_slices(self) -> None:
         lanes, threads = self.num_lanes, self._threads
         self._engine = engine_of(self.machine, self.names)
-        plan = Plan(self._engine, self._choosers, self.max_turns, self.restarts, self._paths)
-        bounds = np.linspace(0, lanes, min(threads, lanes) + 1).astype(int).tolist()
-        self._slices = [LaneSlice(plan, *pair) for pair in pairwise(bounds)]
-        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        course = rules_of_episodes(
+            self._engine, self._choosers, self.max_turns, restarts=self.restarts
+        )
+        blocks = -(-lanes // BLOCK)  # whole ones: a part of one costs as much
+        bounds = BLOCK * np.linspace(0, blocks, min(threads, blocks) + 1).astype(int)
+        ends = bounds.clip(max=lanes).tolist()
+        self._slices = [
+            LaneSlice(self._engine, course, self._paths, *pair) for pair in pairwise(ends)
+        ]
+        others = len(self._slices) - 1
+        self._pool = ThreadPoolExecutor(others) if others else None
         self._latest: Turn | None = None
 
     def __copy__(self) -> Environment:
@@ -320,12 +335,8 @@ class Environment:
         else:
             self.seeds[lanes] = checked_seed(seed)
             self.lane_numbers[lanes] = lanes
-        arrays = self._arrays.next()
-        arrays.episodes[lanes] = -1
-        # `restart` clears so many rows of old paths. A failed turn may have written one row more.
-        arrays.turns[lanes] = np.minimum(arrays.turns[lanes] + 1, self.max_turns)
-        self._arrays = arrays
-        return self.restart(lanes)
+        self._lane_keys = lane_keys(self.seeds, self.lane_numbers)
+        return self._begin(lanes, first=True)
 
     def restart(self, lanes: IntArray | None = None) -> Turn:
         """Begin the next episode in some lanes; default: all lanes that are over.
@@ -337,18 +348,19 @@ class Environment:
             lanes = np.flatnonzero(self._arrays.terminated | self._arrays.truncated)
         else:
             lanes = self._checked_lanes(lanes)
-        arrays = self._arrays.next()
-        restarting = np.zeros(self.num_lanes, dtype=np.bool_)
-        restarting[lanes] = True
-        first = 0
-        for lane_slice in self._slices:
-            end = first + len(lane_slice.states)
-            slice_lanes = np.flatnonzero(restarting[first:end])
-            if len(slice_lanes):
-                lane_slice.begin(arrays, slice_lanes)
-            first = end
-        arrays.terminated[restarting] = False
-        arrays.truncated[restarting] = False
+        return self._begin(lanes, first=False)
+
+    def _begin(self, lanes: IntArray, *, first: bool) -> Turn:
+        """Begin the first or the next episode in some lanes."""
+        arrays = Arrays._make(array.copy() for array in self._arrays)
+        arrays.rewards[:] = 0
+        arrays.episodes[lanes] = 0 if first else arrays.episodes[lanes] + 1
+        for ends in (arrays.terminated, arrays.truncated, arrays.turns, arrays.percept_bits):
+            ends[lanes] = 0
+        arrays.moves[lanes] = -1
+        self._paths[lanes] = 0
+        for part in self._slices:
+            part.begin(arrays, lanes)
         self._arrays = arrays
         return self.turn
 
@@ -370,11 +382,11 @@ class Environment:
                 f"actions must be whole numbers of shape {expected}, lanes and roles; these are "
                 f"{actions.dtype} of shape {actions.shape}"
             )
-        player_actions = np.full((self.num_lanes, len(self.names.roles)), -1, dtype=np.int64)
-        player_actions[:, self._choosers] = actions
-        current, following = self._arrays, self._arrays.next()
+        given = np.ascontiguousarray(actions, dtype=np.int64)
+        current, following = self._arrays, Arrays._make(map(np.empty_like, self._arrays))
+        following.rewards[:] = 0
         for lane_slice in self._slices:
-            lane_slice.choose(current, player_actions, self.seeds, self.lane_numbers)
+            lane_slice.choose(current, given, self._lane_keys)
         self._play(current, following)
         self._arrays = following
         return self.turn
@@ -418,19 +430,8 @@ class Environment:
             >>> env.sample_legal().shape
             (2, 2)
         """
-        arrays = self._arrays
-        actions = np.zeros(arrays.moves.shape, dtype=np.int64)
-        sample(
-            arrays.mask_bits.reshape(self.num_lanes, -1),
-            draw,
-            self.seeds,
-            self.lane_numbers,
-            arrays.episodes,
-            arrays.turns,
-            np.zeros(1, dtype=np.uint64),
-            actions,
-        )
-        return actions
+        drawn = [part.sample(self._arrays, self._lane_keys, 1 + draw) for part in self._slices]
+        return np.concatenate(drawn)
 
     def _play(self, current: Arrays, following: Arrays) -> None:
         """Make the chosen moves, in all slices side by side."""
@@ -449,7 +450,7 @@ class Environment:
 
     def _empty_arrays(self) -> Arrays:
         moves, percepts = words_for(len(self.names.moves)), words_for(len(self.names.percepts))
-        return Arrays.empty(self.num_lanes, len(self.roles), moves, percepts)
+        return empty(self.num_lanes, len(self.roles), moves, percepts)
 
     @property
     def turn(self) -> Turn:
@@ -523,123 +524,117 @@ def _turn_limit(program: GameDefinition, limit: int | None, proved: int | None, 
 # lane does not depend on the others.
 
 
-class Arrays(NamedTuple):
-    """The output arrays of L lanes, see `Turn`; each turn has new ones."""
-
-    rewards: NDArray[np.float32]
-    terminated: Bools
-    truncated: Bools
-    turns: I32
-    episodes: I64
-    moves: I32
-    mask_bits: U64
-    percept_bits: U64
-
-    @classmethod
-    def empty(cls, lanes: int, roles: int, mask_words: int, percept_words: int) -> Arrays:
-        """Arrays of lanes without an episode: no action is legal."""
-        return cls(
-            np.zeros((lanes, roles), dtype=np.float32),
-            np.zeros(lanes, dtype=np.bool_),
-            np.zeros(lanes, dtype=np.bool_),
-            np.zeros(lanes, dtype=np.int32),
-            np.zeros(lanes, dtype=np.int64),
-            np.empty((lanes, roles), dtype=np.int32),
-            np.zeros((lanes, roles, mask_words), dtype=np.uint64),
-            np.empty((lanes, roles, percept_words), dtype=np.uint64),
-        )
-
-    def next(self) -> Arrays:
-        """Copies for the next turn, with rewards of 0."""
-        return Arrays._make(array.copy() for array in self)._replace(
-            rewards=np.zeros_like(self.rewards)
-        )
-
-    def part(self, first: int, end: int) -> Arrays:
-        """Views of lanes `first .. end`."""
-        return Arrays._make(array[first:end] for array in self)
+def empty(lanes: int, roles: int, mask_words: int, percept_words: int) -> Arrays:
+    """Arrays of lanes without an episode: no action is legal."""
+    return Arrays(
+        np.zeros((lanes, roles), dtype=np.float32),
+        np.zeros(lanes, dtype=np.bool_),
+        np.zeros(lanes, dtype=np.bool_),
+        np.zeros(lanes, dtype=np.int32),
+        np.zeros(lanes, dtype=np.int64),
+        np.zeros((lanes, roles), dtype=np.int32),
+        np.zeros((lanes, roles, mask_words), dtype=np.uint64),
+        np.zeros((lanes, roles, percept_words), dtype=np.uint64),
+    )
 
 
-class Plan(NamedTuple):
-    """Settings common to all lanes of an environment.
-
-    Attributes:
-        choosers: `[Q]` the players that choose their moves.
-        max_turns: number of turns after which an episode is cut off.
-        restarts: whether lanes that end restart in the same turn.
-        paths: `[L, Q, T, K]` of all lanes, see `Turn`.
-    """
-
-    engine: Engine
-    choosers: IntArray
-    max_turns: int
-    restarts: bool
-    paths: I32
+def rules_of_episodes(
+    engine: Engine, choosers: IntArray, max_turns: int, *, restarts: bool
+) -> EpisodeRules:
+    """The course of episodes in which the players `choosers` choose."""
+    numbers = [math.nan, *(number_or_nan(name) for names in engine.goal_names for name in names)]
+    values = np.array(numbers, dtype=np.float64)
+    values[(values < MIN_GOAL) | (values > MAX_GOAL)] = np.nan  # the machine warns of them
+    players = np.repeat(np.arange(len(engine.goal_names)), [*map(len, engine.goal_names)])
+    return EpisodeRules(
+        engine.starts,
+        engine.look(engine.initial(1))[:, 0].copy(),
+        choosers,
+        pack_rows(np.append(-1, players) == choosers[:, None]),
+        values,
+        len(engine.names.moves),
+        max_turns,
+        restarts,
+    )
 
 
 class LaneSlice:
     """Lanes `first .. end` of an environment.
 
+    Args:
+        paths: `[L, Q, T, K]` of all lanes, see `Turn`.
+
     Attributes:
         states: states of the lanes.
     """
 
-    def __init__(self, plan: Plan, first: int, end: int) -> None:
-        self._plan = plan
-        self._first, self._end = first, end
-        engine = plan.engine
-        num = end - first
-        self._start = engine.look(engine.initial(1))
+    def __init__(
+        self, engine: Engine, course: EpisodeRules, paths: I32, first: int, end: int
+    ) -> None:
+        self._engine, self._course, self._first, self._end = engine, course, first, end
+        num, movers = end - first, len(course.starts) - 2
         self.states: States = engine.initial(num)
-        self._look = np.repeat(self._start, num, axis=0)
-        movers = len(engine.starts) - 2
-        self._actions = np.zeros((num, movers), dtype=np.int64)
+        self._look = np.repeat(course.start[:, None], num, axis=1)
+        self._seats = np.full(movers, -1)
+        self._seats[course.choosers] = np.arange(len(course.choosers))
+        self._actions = np.zeros((movers, num), dtype=np.int64)
+        self._everywhere = np.ones(num, dtype=np.bool_)
         self._keys = np.zeros(num, dtype=np.uint64)
-        self._word = np.zeros(1, dtype=np.uint64)
-        self._paths = plan.paths[first:end]
+        self._ended = np.zeros(num, dtype=np.int64)
+        self._paths = paths[first:end]
 
     def set_states(self, states: States) -> None:
         """Set the states of all lanes."""
-        self.states, self._look = states, self._plan.engine.look(states)
+        self.states, self._look = states, self._engine.look(states)
 
     def begin(self, arrays: Arrays, lanes: IntArray) -> None:
-        """Begin new episodes in some lanes, given by their indices in this slice."""
-        engine = self._plan.engine
-        self._look[lanes] = self._start
-        self.states = engine.merged(self.states, engine.initial(len(self._look)), lanes)
-        self._record_restart(arrays.part(self._first, self._end), lanes)
+        """Begin new episodes in those of some lanes that belong to this slice."""
+        lanes = lanes[(self._first <= lanes) & (lanes < self._end)] - self._first
+        start, starts = self._course.start, self._course.starts
+        self.states = self._engine.restarted(self.states, lanes)
+        self._look[:, lanes] = start[:, None]
+        masks = [start[starts[1 + role] : starts[2 + role]] for role in self._course.choosers]
+        self._part(arrays).mask_bits[lanes] = np.stack(masks)
 
-    def choose(self, current: Arrays, player_actions: I64, seeds: U64, lane_numbers: I64) -> None:
+    def sample(self, current: Arrays, keys: U64, draw: int) -> I64:
+        """`[L, Q]` legal actions, -1 in lanes that are over; the arguments are as in `choose`."""
+        arrays = self._part(current)
+        self._choose(arrays, np.full(arrays.moves.shape, -1), keys, draw)
+        live = self._live(arrays)[:, None]
+        return np.where(live, self._actions[self._course.choosers].T, -1)
+
+    def choose(self, current: Arrays, given: I64, keys: U64) -> None:
         """Determine the next action of every mover.
 
         Args:
-            player_actions: `[L, R]` actions of all players, -1 for actions to be drawn.
-            seeds, lane_numbers: `[L]` seeds and lane numbers, see `Environment.reset`.
+            given: `[L, Q]` actions in all lanes, -1 for actions to be drawn.
+            keys: `[L]`, see `lane_keys`.
 
         Raises:
             IllegalMoveError: an action is not legal.
             NoLegalMoveError: a role has no legal move.
         """
-        part = current.part(self._first, self._end)
-        fault = choose(
+        given = given[self._first : self._end]
+        fault = self._choose(self._part(current), given, keys, 0)
+        if fault != FINE:
+            lane, mover = divmod(fault, len(self._seats))
+            seat = self._seats[mover]
+            self._refuse(lane, mover, int(given[lane, seat]) if seat >= 0 else -1)
+
+    def _choose(self, arrays: Arrays, given: I64, keys: U64, draw: int) -> int:
+        return choose.unchecked(
             self._look,
-            self._plan.engine.starts,
-            self._live(part),
-            player_actions[self._first : self._end],
-            seeds[self._first : self._end],
-            lane_numbers[self._first : self._end],
-            part.episodes,
-            part.turns,
-            self._word,
+            self._course.starts,
+            self._live(arrays),
+            given,
+            self._seats,
+            keys[self._first : self._end],
+            arrays.episodes,
+            arrays.turns,
+            draw,
             self._actions,
             self._keys,
         )
-        if fault != FINE:
-            lane, mover = divmod(fault, self._actions.shape[1])
-            is_player = mover < player_actions.shape[1]
-            self._refuse(
-                lane, mover, int(player_actions[self._first + lane, mover]) if is_player else -1
-            )
 
     def play(self, current: Arrays, following: Arrays) -> None:
         """Make the chosen moves, and record the turn in `following`.
@@ -648,78 +643,52 @@ class LaneSlice:
             GoalError: a goal value is not a number.
             MachineError: a player got more percepts than there is room for.
         """
-        plan, engine = self._plan, self._plan.engine
-        live = self._live(current.part(self._first, self._end))
-        arrays = following.part(self._first, self._end)
-        states, percepts = engine.play(self.states, self._actions, self._keys)
-        look = engine.look(states)
-        over = np.flatnonzero(~live)
-        if len(over):
-            states = engine.merged(states, self.states, over)
-            look[over] = self._look[over]
-        fault = note(
+        engine, course = self._engine, self._course
+        before, arrays = self._part(current), self._part(following)
+        live = self._live(before)
+        some = ALL if course.restarts else live
+        states, look, percepts = engine.play(self.states, self._actions, self._keys, some)
+        counts = np.zeros(2, dtype=np.int64)
+        fault = note.unchecked(
+            course,
+            before,
             look,
-            engine.starts,
             live,
             self._actions,
             percepts,
-            plan.choosers,
-            len(engine.names.moves),
-            plan.max_turns,
-            arrays.turns,
-            arrays.terminated,
-            arrays.truncated,
-            arrays.moves,
-            arrays.percept_bits,
-            arrays.mask_bits,
+            arrays,
             self._paths,
+            self._ended,
+            counts,
         )
         if fault != FINE:
             raise MachineError(
                 f"lane {self._first + fault}: a role got more than {self._paths.shape[3] - 1} "
                 "percepts in one turn, which is what max_percepts says; make it with more"
             )
+        if counts[UNSETTLED]:
+            lanes = np.flatnonzero(np.isnan(arrays.rewards).any(axis=1))
+            arrays.rewards[lanes] = engine.goals(states.take(lanes))[:, course.choosers]
+        if counts[NUM_ENDED]:
+            states = engine.restarted(states, self._ended[: counts[NUM_ENDED]])
         self.states, self._look = states, look
-        self._set_rewards(arrays, np.flatnonzero(arrays.terminated & live))
-        if plan.restarts:
-            ended = np.flatnonzero(arrays.terminated | arrays.truncated)
-            if len(ended):
-                self._look[ended] = self._start
-                self.states = engine.merged(states, engine.initial(len(look)), ended)
-                self._record_restart(arrays, ended)
 
-    def _set_rewards(self, arrays: Arrays, ended: IntArray) -> None:
-        if len(ended):
-            goals = self._plan.engine.goals(self.states.take(ended))
-            arrays.rewards[ended] = goals[:, self._plan.choosers]
-
-    def _record_restart(self, arrays: Arrays, lanes: IntArray) -> None:
-        restart(
-            lanes,
-            self._start,
-            self._plan.engine.starts,
-            self._plan.choosers,
-            arrays.turns,
-            arrays.episodes,
-            arrays.moves,
-            arrays.percept_bits,
-            arrays.mask_bits,
-            self._paths,
-        )
+    def _part(self, arrays: Arrays) -> Arrays:
+        if len(arrays.turns) == len(self._keys):
+            return arrays
+        return Arrays._make(array[self._first : self._end] for array in arrays)
 
     def _live(self, arrays: Arrays) -> Bools:
         """`[L]` whether a lane plays on."""
-        if self._plan.restarts:
-            return np.ones(len(arrays.turns), dtype=np.bool_)
-        return ~(arrays.terminated | arrays.truncated)
+        restarts = self._course.restarts
+        return self._everywhere if restarts else ~(arrays.terminated | arrays.truncated)
 
     def _refuse(self, lane: int, mover: int, action: int) -> None:
-        engine = self._plan.engine
-        names = engine.names
+        engine, names = self._engine, self._engine.names
         is_player = mover < len(names.roles)
         role, texts = (names.roles[mover], names.moves) if is_player else ("random", names.chance)
         start, end = engine.starts[1 + mover], engine.starts[2 + mover]
-        bits = unpack(self._look[lane : lane + 1, start:end], len(texts))[0]
+        bits = unpack(self._look[start:end, lane][None], len(texts))[0]
         legal = [texts[k] for k in np.flatnonzero(bits).tolist()]
         if not legal:
             words = engine.fluent_words(self.states.take(np.array([lane])))

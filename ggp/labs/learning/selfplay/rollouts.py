@@ -14,7 +14,7 @@ import numpy as np
 
 from ggp.errors import NoLegalMoveError
 from ggp.labs.learning.env.engine import Engine
-from ggp.labs.learning.env.kernels import FINE, I32, I64, U64, Bools, choose
+from ggp.labs.learning.env.kernels import FINE, I32, I64, U64, Bools, choose, lane_keys
 from ggp.labs.learning.selfplay.features import observe, of_paths
 from ggp.labs.learning.selfplay.policies import Drawing, LearntPolicy
 from ggp.labs.learning.selfplay.threads import one_thread
@@ -48,7 +48,6 @@ class Rollouts:
 
     def __init__(self, engine: Engine, policies: Sequence[LearntPolicy]) -> None:
         self._engine, self._policies = engine, policies
-        self._mask_words = int(engine.starts[2] - engine.starts[1])
 
     def matches(self, num: int, rng: np.random.Generator) -> Ended:
         """Play `num` whole matches.
@@ -68,51 +67,58 @@ class Rollouts:
         with one_thread():
             for turn in range(MAX_TURNS):
                 joint_moves, keys = self._complete(look, self._choose(seats, look, rng), seed, turn)
-                states, percepts = engine.play(states, joint_moves, keys)
-                look = engine.look(states)
-                over = (look[:, 0] & np.uint64(1)).astype(np.bool_)
+                states, look, percepts = engine.play(states, joint_moves, keys)
+                over = (look[0] & np.uint64(1)).astype(np.bool_)
                 if over.any():
                     ended, live = np.flatnonzero(over), np.flatnonzero(~over)
                     goals[lanes[ended]] = engine.goals(states.take(ended))
                     finished[lanes[ended]], lengths[lanes[ended]] = True, turn + 1
-                    states, look, lanes = states.take(live), look[live], lanes[live]
-                    joint_moves, percepts = joint_moves[live], percepts[live]
+                    states, lanes = states.take(live), lanes[live]
+                    look, percepts = look.take(live, axis=1), percepts.take(live, axis=1)
+                    joint_moves = joint_moves.take(live, axis=1)
                     for seat in seats:
                         seat.take(live)
                 if not len(lanes):
                     break
                 masks = self._masks(look)
-                moves = joint_moves[:, : len(seats)].astype(np.int32)
+                moves = np.ascontiguousarray(joint_moves[: len(seats)].T, dtype=np.int32)
+                seen = _by_player(percepts, len(seats))
                 depths = np.full(len(lanes), turn + 1, dtype=np.int32)
                 for index, seat in enumerate(seats):
-                    seat.observe(masks, moves, percepts, depths, index, engine, states)
+                    seat.observe(masks, moves, seen, depths, index, engine, states)
         return Ended(goals, lengths, finished)
 
     def _masks(self, look: U64) -> U64:
         """`[L, Q, words]` the legal moves of the players."""
         start, end = self._engine.starts[1], self._engine.starts[1 + len(self._policies)]
-        return np.ascontiguousarray(look[:, start:end]).reshape(len(look), -1, self._mask_words)
+        return _by_player(look[start:end], len(self._policies))
 
     def _choose(self, seats: Sequence[_Seat], look: U64, rng: np.random.Generator) -> I64:
         """`[L, Q]` actions of the players, -1 where there is no choice."""
-        choices = np.full((len(look), len(seats)), -1, dtype=np.int64)
+        choices = np.full((look.shape[1], len(seats)), -1, dtype=np.int64)
         keys = rng.integers(1 << 63, size=len(seats), dtype=np.uint64)
         for index, seat in enumerate(seats):
             seat.act(keys[index], choices[:, index])
         return choices
 
     def _complete(self, look: U64, picks: I64, seed: np.uint64, turn: int) -> tuple[I64, U64]:
-        """`[L, M]` actions of all movers, and `[L]` random bits."""
-        num, starts = len(look), self._engine.starts
-        moves, keys = np.zeros((num, len(starts) - 2), dtype=np.int64), np.zeros(num, np.uint64)
-        live, episodes = np.ones(num, dtype=np.bool_), np.zeros(num, dtype=np.int64)
-        turns, word = np.full(num, turn, dtype=np.int32), np.zeros(1, dtype=np.uint64)
-        seeds, lanes = np.full(num, seed), np.arange(num)
-        fault = choose(look, starts, live, picks, seeds, lanes, episodes, turns, word, moves, keys)
+        """`[M, L]` actions of all movers, and `[L]` random bits."""
+        num, starts = look.shape[1], self._engine.starts
+        moves, keys = np.zeros((len(starts) - 2, num), dtype=np.int64), np.zeros(num, np.uint64)
+        episodes, turns = np.zeros(num, dtype=np.int64), np.full(num, turn, dtype=np.int32)
+        seats, live = np.arange(len(moves)), np.ones(num, dtype=np.bool_)
+        seats[picks.shape[1] :] = -1
+        drawing = lane_keys(np.full(num, seed), np.arange(num)), episodes, turns, 0
+        fault = choose(look, starts, live, picks, seats, *drawing, moves, keys)
         if fault != FINE:
             roles = (*self._engine.names.roles, "random")
-            raise NoLegalMoveError(roles[fault % moves.shape[1]], [])
+            raise NoLegalMoveError(roles[fault % len(moves)], [])
         return moves, keys
+
+
+def _by_player(columns: U64, players: int) -> U64:
+    """`[L, Q, words]` from the `[Q * words, L]` of an engine."""
+    return np.ascontiguousarray(columns.T).reshape(columns.shape[1], players, -1)
 
 
 class _Seat:

@@ -57,6 +57,44 @@ def test_every_array_agrees_with_prolog(game: str) -> None:
         assert_same(fast.step(actions), slow.step(actions))
 
 
+@pytest.mark.parametrize("game", ["kuhn_poker", "krieg_tic_tac_toe", "tic_tac_toe"])
+def test_lanes_that_wait_or_are_cut_off_agree_with_prolog(game: str) -> None:
+    options: dict[str, Any] = {"restarts": False, "max_turns": 6}
+    fast = environment(game, 9, **options)
+    slow = environment(game, 9, backend="prolog", names=names(game), **options)
+    assert_same(fast.reset(4), slow.reset(4))
+    for step in range(20):
+        actions = fast.sample_legal(step)
+        turn = fast.step(actions)
+        assert_same(turn, slow.step(actions))
+        if step % 3 == 2:
+            over = np.flatnonzero(turn.ended)[::2]
+            assert_same(fast.restart(over), slow.restart(over))
+
+
+ODD_GOALS = """(role a) (role b) (init start) (<= terminal (not (true start)))
+(<= (legal ?r (say ?n)) (role ?r) (number ?n)) (number 1) (number 2) (number 3) (number 4)
+(<= (next (said ?n)) (does a (say ?n))) (<= (goal a 70) (true (said 1)))
+(<= (goal a 30) (or (true (said 1)) (true (said 2)))) (<= (goal a 130) (true (said 4)))
+(goal b 50) (goal b 50)"""
+
+
+def test_several_no_and_odd_goal_values_are_those_of_the_machine() -> None:
+    program = read_program(ODD_GOALS)
+    machines = [build_here(program, backend) for backend in ("propnet", "prolog")]
+    numbered = names_of(program, machines[0])
+    fast, slow = (
+        Environment(program, machine, 4, Episodes(max_turns=3), names=numbered)
+        for machine in machines
+    )
+    fast.reset(0), slow.reset(0)
+    said = [[numbered.move(f"(say {n})"), numbered.move("(say 1)")] for n in (1, 2, 3, 4)]
+    turn = fast.step(np.array(said))
+    assert turn.rewards.tolist() == [[70, 50], [30, 50], [0, 50], [130, 50]]
+    assert_same(turn, slow.step(np.array(said)))
+    machines[1].close()
+
+
 def test_random_moves_of_players_are_those_of_every_backend() -> None:
     fast = environment("krieg_tic_tac_toe", 4)
     slow = environment("krieg_tic_tac_toe", 4, backend="prolog", names=names("krieg_tic_tac_toe"))

@@ -82,9 +82,9 @@ def test_module_agrees_with_the_circuit(game: str, tmp_path: Path) -> None:
     num_steps = 0
     while num_steps < STEPS:
         look = engine.look(mine)
-        over = (look[:, 0] & 1).astype(bool)
+        over = (look[0] & 1).astype(bool)
         legal_masks = [
-            unpacked(look[:, a:b], size)
+            unpacked(look[a:b].T, size)
             for a, b, size in zip(
                 engine.starts[1:],
                 engine.starts[2:],
@@ -106,13 +106,14 @@ def test_module_agrees_with_the_circuit(game: str, tmp_path: Path) -> None:
         # A state that is over stays as it is.
         for old, new in zip(states, successors, strict=True):
             np.testing.assert_array_equal(np.asarray(old)[over], np.asarray(new)[over])
-        following, seen = engine.play(mine, actions, np.zeros(lanes, dtype=np.uint64))
-        mine = engine.merged(following, engine.initial(lanes), ended)
+        keys = np.zeros(lanes, dtype=np.uint64)
+        following, _, seen = engine.play(mine, np.ascontiguousarray(actions.T), keys)
+        mine = engine.restarted(following, ended)
         states = successors._make(map(partial(restarted, over), successors, start))
         fluents = unpacked(engine.fluent_words(mine), len(names.fluents))
         np.testing.assert_array_equal(states.fluents, fluents)
         observations = np.asarray(mapped["observe"](states))
-        percepts = unpacked(seen.reshape(lanes * len(names.roles), -1), len(names.percepts))
+        percepts = unpacked(seen.T.reshape(lanes * len(names.roles), -1), len(names.percepts))
         percepts = percepts.reshape(lanes, len(names.roles), -1)
         percepts[over] = False
         np.testing.assert_array_equal(observations[:, :, len(names.moves) :], percepts)

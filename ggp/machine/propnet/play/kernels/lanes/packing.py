@@ -20,13 +20,17 @@ from ggp.machine.base import IntArray
 from ggp.machine.compiling.jit import inlined
 from ggp.machine.compiling.vectors import (
     WORDS_PER_ITEM,
+    band,
     bor,
     bxor,
     count_ones,
+    item,
     load,
     lowest_one,
     out_of_line,
     reduce_or,
+    shift_left,
+    shift_right,
     splat,
     store,
     words_of,
@@ -59,6 +63,93 @@ def transpose(bits: U64) -> None:
                 bits[k + size] ^= swap
         size >>= 1
         mask ^= mask << np.uint64(size)
+
+
+@inlined
+def transpose_block(squares: U64, width: tuple[int, ...]) -> None:
+    """Transpose W squares at once: word w of the rows `squares[64 * W]` is the square w."""
+    out_of_line()
+    words = words_of(width)
+    mask = np.uint64(0x00000000FFFFFFFF)
+    size = 32
+    while size:
+        shift = np.uint64(size)
+        for start in range(0, 64, 2 * size):
+            for k in range(start, start + size):
+                a, b = load(squares, k * words, width), load(squares, (k + size) * words, width)
+                swap = band(bxor(shift_right(a, shift), b), splat(mask, width))
+                store(squares, k * words, bxor(a, shift_left(swap, shift)))
+                store(squares, (k + size) * words, bxor(b, swap))
+        size >>= 1
+        mask ^= mask << np.uint64(size)
+
+
+@inlined
+def load_block(
+    packed: U64,
+    first: int,
+    count: int,
+    row_of: I32,
+    rows: U64,
+    squares: U64,
+    width: tuple[int, ...],
+) -> None:
+    """Like `load_lanes`, for dense states: whatever the rows held is overwritten, and the lanes
+    beyond `count` get anything. `squares`: `[64 * W]` scratch."""
+    out_of_line()
+    words = words_of(width)
+    for block in range(packed.shape[1]):
+        for lane in range(np.uint64(count)):
+            at = (lane & np.uint64(63)) * np.uint64(words) + (lane >> np.uint64(6))
+            squares[at] = packed[np.uint64(first) + lane, np.uint64(block)]
+        transpose_block(squares, width)
+        for bit in range(min(64, len(row_of) - 64 * block)):
+            row = np.int64(row_of[64 * block + bit]) * words
+            store(rows, row, load(squares, bit * words, width))
+
+
+@inlined
+def store_columns(
+    rows: U64,
+    wires: Wires,
+    sizes: IntArray,
+    count: int,
+    columns: U64,
+    first: int,
+    squares: U64,
+    width: tuple[int, ...],
+) -> None:
+    """Like `store_lanes`, into `columns[..., first ...]`, `[K / 64, L]`, whatever holds.
+
+    Args:
+        sizes: `[K / 64]` the number of literals of each word; its other bits are zero.
+        squares: `[64 * W]` scratch.
+    """
+    out_of_line()
+    words = np.uint64(words_of(width))
+    block = 0
+    while block < len(columns):
+        # Words of few literals share a square.
+        end, place = block, 0
+        while end < len(columns) and place + sizes[end] <= 64:
+            for k in range(64 * end, 64 * end + sizes[end]):
+                value = load(rows, item(wires.rows, k) * words_of(width), width)
+                value = bxor(value, splat(item(wires.inverted, k), width))
+                store(squares, place * words_of(width), value)
+                place += 1
+            end += 1
+        for row in range(place, 64):
+            store(squares, row * words_of(width), splat(np.uint64(0), width))
+        transpose_block(squares, width)
+        place = 0
+        for k in range(block, end):
+            column, shift = columns[k], np.uint64(place)
+            mask = _ALL >> np.uint64(64 - sizes[k]) if sizes[k] else np.uint64(0)
+            for lane in range(np.uint64(count)):
+                at = (lane & np.uint64(63)) * words + (lane >> np.uint64(6))
+                column[np.uint64(first) + lane] = squares[at] >> shift & mask
+            place += sizes[k]
+        block = end
 
 
 @inlined
