@@ -24,6 +24,7 @@ from hashlib import blake2b
 from importlib import import_module
 from itertools import islice, product
 from random import Random
+from threading import RLock
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
@@ -92,6 +93,9 @@ BLACK_IS_PLAYER_0 = frozenset(
     }
 )
 """Games whose player 0 is Black, and moves second."""
+
+_printing = RLock()
+"""Held by the thread that has put something else in the place of standard error."""
 
 _log = logging.getLogger(__name__)
 
@@ -289,14 +293,15 @@ def pyspiel() -> ModuleType:
 @contextmanager
 def unprinted() -> Iterator[None]:
     """Keep standard error free of what OpenSpiel, in C++, prints beside its exceptions."""
-    shown = os.dup(2)
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-        yield
-    finally:
-        os.dup2(shown, 2)
-        os.close(shown)
+    with _printing:
+        shown = os.dup(2)
+        try:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), 2)
+            yield
+        finally:
+            os.dup2(shown, 2)
+            os.close(shown)
 
 
 def _check_name(full_name: str) -> None:
