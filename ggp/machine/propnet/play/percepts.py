@@ -19,6 +19,7 @@ from ggp.gdl import canonical_term
 from ggp.gdl.analysis.told_moves import PLAIN
 from ggp.machine.arrays import (
     Packed,
+    enlarged,
     pack,
     pack_rows,
     places_of_bits,
@@ -33,6 +34,9 @@ from ggp.machine.propnet.play.kernels.tapes import I32, Query
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.rows import RowTable
 from ggp.machine.threads import made_once
+
+_AT_ONCE = 1 << 12
+"""Number of rows of bits that are unpacked together, which bounds memory."""
 
 
 class CircuitPercepts:
@@ -61,6 +65,9 @@ class CircuitPercepts:
         ]
         self._table = RowTable(words_for(len(self._names)) if is_gdl2 else len(self._roles))
         self._table.numbers(self._row(()))  # id 0 is the empty set
+        # The rows of roles that cannot get all percepts, and their ids, `UNKNOWN` if not yet found.
+        self._own_tables = [RowTable(words_for(len(bits))) for bits in self._bits]
+        self._own_ids = [np.zeros(0, dtype=np.int64) for _ in self._bits]
 
     def __len__(self) -> int:
         """Number of sets."""
@@ -82,7 +89,7 @@ class CircuitPercepts:
             for role, bits in enumerate(self._bits):
                 if len(bits) and only in (None, role):
                     rows = words if only == role else step.part(words, 1 + role)
-                    percepts[:, role] = self._table.numbers(self._widened(rows, bits))
+                    percepts[:, role] = self._numbers(rows, role)
         return percepts
 
     def texts(self, percepts: int) -> tuple[str, ...]:
@@ -113,21 +120,30 @@ class CircuitPercepts:
 
         None in plain GDL, or if the role cannot get one of them.
         """
-        rows, bits = self._table.rows[percepts], self._bits[role]
-        if len(bits) == len(self._names):
-            return rows if len(bits) else None
-        all_bits = unpack(rows, len(self._names))
+        bits = self._bits[role]
+        if len(bits) in (0, len(self._names)):
+            return self._table.rows[percepts] if len(bits) else None
+        sets, group = np.unique(percepts, return_inverse=True)
+        all_bits = unpack(self._table.rows[sets], len(self._names))
         own_bits = all_bits[:, bits]
         is_own = all_bits.sum(axis=1) == own_bits.sum(axis=1)
-        return pack_rows(own_bits) if (is_own | (percepts == UNKNOWN)).all() else None
+        return pack_rows(own_bits)[group] if (is_own | (sets == UNKNOWN)).all() else None
 
-    def _widened(self, rows: Packed, bits: IntArray) -> Packed:
-        """Rows of the percepts of one role, as rows of the percepts of all."""
+    def _numbers(self, rows: Packed, role: int) -> IntArray:
+        """`[L]` ids of rows of a role's own percepts."""
+        bits, table = self._bits[role], self._own_tables[role]
         if len(bits) == len(self._names):
-            return rows
-        all_bits = np.zeros((len(rows), len(self._names)), dtype=np.bool_)
-        all_bits[:, bits] = unpack(rows, len(bits))
-        return pack_rows(all_bits)
+            return self._table.numbers(rows)
+        numbers = table.numbers(rows)
+        ids = self._own_ids[role] = enlarged(self._own_ids[role], len(table), UNKNOWN)
+        if not (is_new := ids[numbers] == UNKNOWN).any():
+            return ids[numbers]
+        new = np.unique(numbers[is_new])
+        for part in np.array_split(new, 1 + len(new) // _AT_ONCE):
+            all_bits = np.zeros((len(part), len(self._names)), dtype=np.bool_)
+            all_bits[:, bits] = unpack(table.rows[part], len(bits))
+            ids[part] = self._table.numbers(pack_rows(all_bits))
+        return ids[numbers]
 
     def _row(self, percepts: Sequence[str]) -> Packed:
         """`[1, words]` the row of a set, without percepts that the game cannot have."""
