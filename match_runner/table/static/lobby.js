@@ -326,7 +326,7 @@ function diagnostics(reply) {
   const entries = reply.diagnostics.map((finding) => el("li", { class: finding.severity },
     el("p", {}, el("b", {}, finding.severity), finding.line ? ` in line ${finding.line}, column ${finding.column}: ` : ": ",
       name(finding.message, 1000)),
-    finding.line ? el("pre", {}, `${finding.context}\n${finding.context.slice(0, finding.caret).replace(/[^\t]/g, " ")}^`) : null));
+    finding.line ? el("pre", { tabindex: "0", role: "group", "aria-label": `Line ${finding.line}` }, `${finding.context}\n${finding.context.slice(0, finding.caret).replace(/[^\t]/g, " ")}^`) : null));
   const numHidden = reply.num_diagnostics - reply.diagnostics.length;
   return [
     reply.ok ? el("p", { class: "good" }, "These rules can be played, with warnings.") : null,
