@@ -1,9 +1,8 @@
 """`python -m benchmarks`: measure decisions, starts and more, print tables, write JSON.
 
 python -m benchmarks --rulesheets FOLDER --out results.json
-python -m benchmarks.compare before.json after.json
 
-Rows of parts that `compare` knows say how many times as fast they are as in `STORED`.
+Rows of `SPEEDS` say how many times as fast they are as in `STORED`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import Any, NamedTuple
 
 import click
 
-from benchmarks.compare import MEASURES, name_of
 from benchmarks.options import out_option, rulesheets_option
 from benchmarks.system import describe_system
 from benchmarks.tables.boards import measure_boards
@@ -46,6 +44,13 @@ class Wanted(NamedTuple):
 STORED = Path(__file__).resolve().parents[1] / "docs" / "measured" / "runs" / "performance.json"
 """A run of the build before, as `--out` writes it."""
 
+SPEEDS: dict[str, Callable[[dict[str, Any]], float]] = {
+    "decisions": lambda row: 1 / row["seconds"],
+    "scale": lambda row: row["states, threads"],
+    "env": lambda row: row["steps/CPU s"],
+}
+"""By part: the speed in a row of it."""
+
 PARTS: dict[str, tuple[str, Callable[[Wanted], Rows]]] = {
     "decisions": (
         "first decisions",
@@ -70,6 +75,11 @@ PARTS: dict[str, tuple[str, Callable[[Wanted], Rows]]] = {
     ),
 }
 """The benchmarks by name: the title of each, and its function."""
+
+
+def _name_of(row: dict[str, Any]) -> str:
+    """What a row is about: its game, and its player, lanes and threads if it has any."""
+    return " ".join(str(row[key]) for key in ("game", "player", "lanes", "threads") if key in row)
 
 
 @click.command()
@@ -121,12 +131,12 @@ def main(
 
 def with_ratios(part: str, rows: Rows) -> Rows:
     """The rows, and how many times as fast each is as in the stored run of the build before."""
-    if part in MEASURES:
-        speed = MEASURES[part][1]
-        before = {name_of(row): speed(row) for row in json.loads(STORED.read_text()).get(part, [])}
+    if part in SPEEDS:
+        speed = SPEEDS[part]
+        before = {_name_of(row): speed(row) for row in json.loads(STORED.read_text()).get(part, [])}
         for row in rows:
-            if before.get(name_of(row)) and speed(row):
-                row["ratio"] = round(speed(row) / before[name_of(row)], 2)
+            if before.get(_name_of(row)) and speed(row):
+                row["ratio"] = round(speed(row) / before[_name_of(row)], 2)
     return rows
 
 

@@ -2,7 +2,6 @@
 
 python -m benchmarks.circuits --rulesheets FOLDER --out now.json
 python -m benchmarks.circuits --rulesheets FOLDER --against ../before
-python -m benchmarks.compare --circuits before.json now.json
 
 `--against` names the folder of another version, such as a worktree of git. Both take turns, game by
 game and round by round, so that whatever else the machine does meets both; the least CPU time

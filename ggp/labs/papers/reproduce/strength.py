@@ -33,6 +33,7 @@ PLAIN_GAMES = ("connect_four", "breakthrough", "tic_tac_toe", "othello")
 """Games in which everybody knows everything."""
 
 HIDDEN_GAMES = (
+    "dark_hex_5x5",
     "phantom_connect_four",
     "blind_breakthrough",
     "kriegspiel_king_rook",
