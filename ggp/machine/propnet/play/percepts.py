@@ -57,11 +57,12 @@ class CircuitPercepts:
     ) -> None:
         self.is_gdl2 = is_gdl2
         self._roles, self._moves, self._growing = circuit.roles, moves, growing
-        self._names = sorted({name for outputs in circuit.sees for name in outputs.names})
+        # Rules with `sees` may be played as plain GDL, too.
+        seen = [outputs.names if is_gdl2 else () for outputs in circuit.sees]
+        self._names = sorted({name for names in seen for name in names})
         self._bit_of = {name: bit for bit, name in enumerate(self._names)}
         self._bits = [
-            np.array([self._bit_of[name] for name in outputs.names], dtype=np.int64)
-            for outputs in circuit.sees
+            np.array([self._bit_of[name] for name in names], dtype=np.int64) for names in seen
         ]
         self._table = RowTable(words_for(len(self._names)) if is_gdl2 else len(self._roles))
         self._table.numbers(self._row(()))  # id 0 is the empty set

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ggp.gdl.normalize import load
 from ggp.machine.base import NO_PERCEPTS, UNKNOWN, IntArray
+from ggp.machine.build import reveal_moves
 from ggp.machine.on_circuit import on_circuit
 from ggp.search.moves import random_moves
 from tests.support.games import machine_of_game, machine_of_rules
@@ -59,9 +61,12 @@ def test_successors_are_found_by_the_percepts_of_each_role() -> None:
         assert machine.step_matching(start, lanes, joint, role, percepts[[0], 1 - role]) is None
 
 
+@pytest.mark.parametrize("game", ["tic_tac_toe", "krieg_tic_tac_toe"])
 @pytest.mark.parametrize("lanes", [1, 300])
-def test_in_plain_gdl_ids_stand_for_joint_moves(lanes: int) -> None:
-    machine, rng = machine_of_game("tic_tac_toe", "propnet"), np.random.default_rng(0)
+def test_in_plain_gdl_ids_stand_for_joint_moves(lanes: int, game: str) -> None:
+    machine, rng = machine_of_game(game, "propnet"), np.random.default_rng(0)
+    if game == "krieg_tic_tac_toe":
+        machine = reveal_moves(machine, load(game))
     states = machine.initial(lanes)
     joint = np.stack([random_moves(machine, states, role, rng) for role in (0, 1)], axis=1)
     percepts = machine.step(states, joint).percepts
