@@ -145,7 +145,8 @@ class HyperPlaySampler(Setting):
         sampled = np.flatnonzero(~self._exact.holds(paths))
         if not len(sampled):
             bags = self._assemble(role, paths, sampled, None)
-            if (solving := self._solving) is not None:
+            # A window may be too old by now; none is open before finders are made.
+            if "_finders" in vars(self) and (solving := self._solving) is not None:
                 solving.learn(int(paths[0]), bags.sets)
             return bags
         room = self.most_entries
