@@ -324,6 +324,8 @@ def _piece(data: Mapping[str, Any]) -> Piece:
 
 def _pattern(text: str) -> MovePattern:
     words = text.strip("()").split()
+    if missing := {"?from_file", "?from_rank", "?file", "?rank"} - set(words):
+        raise ValueError(f"noisy moves lack {' and '.join(sorted(missing))}: {text}")
     origin, target = (
         (words.index(file), words.index(rank))
         for file, rank in (("?from_file", "?from_rank"), ("?file", "?rank"))

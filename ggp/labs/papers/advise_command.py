@@ -216,8 +216,10 @@ def advise(
     if len(compared) < 2:
         raise ConfigError("give at least two players: --player SPEC --player SPEC")
     rounds = rounds_of(matches, rounds, len(compared), usual=DEFAULT_ROUNDS, prefix="--")
-    player, reason = _by_rules(load_program(options.game))
-    tell(f"advice by the rules alone: {player}: {reason}")
+    definition = load_program(options.game)
+    player, reason = _by_rules(definition)
+    if definition.as_program().rules and player in compared:
+        tell(f"advice by the rules alone: {player}: {reason}")
     game = options.load()
     machine = game._machine
     with spinner(f"looking into {options.game}"):

@@ -34,6 +34,7 @@ from ggp.console import (
     installed_version,
     show_error,
     show_report,
+    spinner,
     tell,
     verbose_option,
 )
@@ -149,9 +150,9 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
 @click.option(
     "--core-hours",
     type=FiniteRange(min=0),
-    default=CORE_HOURS,
-    show_default=True,
-    help="Of exploitability, do not begin if the forecast is higher and --minutes sets no end.",
+    show_default=f"{CORE_HOURS:g}",
+    help="Of exploitability, do not begin if the forecast is higher and --minutes sets no end; the "
+    "whole takes some 6.",
 )
 @until_options
 @clock_option("players in a grid", f"{Clock.WALL}, {EXPLOITABILITY.name} {EXPLOITABILITY.clock}")
@@ -168,7 +169,7 @@ def reproduce(
     long: bool,
     only: tuple[str, ...],
     minutes: float | None,
-    core_hours: float,
+    core_hours: float | None,
     clock: Clock | None,
     seed: int,
     backend: str,
@@ -199,10 +200,12 @@ def reproduce(
     grid = GRIDS.get(what)
     usual_number = matches is None and options["most"] is None
     until = read_until(options, matches)
-    for_grids = (only, minutes is not None, clock is not None, until is not None)
+    given = (minutes, clock, until, core_hours)
+    for_grids = (only, *(value is not None for value in given))
     if grid is None and any(for_grids):
         raise ConfigError(
-            f"--only, --minutes, --clock and --until are for the grids: {', '.join(GRIDS)}"
+            "--only, --minutes, --core-hours, --clock and --until are for the grids: "
+            + ", ".join(GRIDS)
         )
     if until is not None and grid is not None and not isinstance(grid, DuelGrid):
         raise ConfigError(f"--until is for grids of duels: {', '.join(g.name for g in DUELS)}")
@@ -225,7 +228,7 @@ def reproduce(
         until=until,
         clock=clock or (Clock.WALL if grid is None else grid.clock),
         usual=usual_number,
-        core_hours=core_hours,
+        core_hours=CORE_HOURS if core_hours is None else core_hours,
     )
     begin_run(settings)
     experiments = experiments_of(what)
@@ -236,13 +239,11 @@ def reproduce(
     interrupted = False
     failed: GGPError | None = None
     try:
-        with (
-            open_executor(jobs, place.scheduler, place.match_seconds) as executor,
-            _progress(experiments, settings) as begin,
-        ):
+        with open_executor(jobs, place.scheduler, place.match_seconds) as executor:
             _tell_costs(grid, settings, executor)
-            for experiment in experiments:
-                results.append(experiment.run(settings, executor, begin(experiment)))
+            with _progress(experiments, settings) as begin:
+                for experiment in experiments:
+                    results.append(experiment.run(settings, executor, begin(experiment)))
     except KeyboardInterrupt:
         interrupted = True
     except GGPError as error:
@@ -267,8 +268,9 @@ def reproduce(
 def _tell_costs(grid: GridExperiment | None, settings: RunSettings, executor: Executor) -> None:
     """Print a forecast of the cost of a grid on standard error, if there is one."""
     if grid is not None and not settings.quick and settings.seconds:
-        for line in grid.forecast(settings, executor):
-            tell(line)
+        with spinner("working out what it costs"):
+            for line in grid.forecast(settings, executor):
+                tell(line)
 
 
 def experiments_of(name: str) -> list[Experiment]:

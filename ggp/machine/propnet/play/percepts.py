@@ -150,6 +150,8 @@ class CircuitPercepts:
         """`[1, words]` the row of a set, without percepts that the game cannot have."""
         if not self.is_gdl2:
             told = np.array(moves_told(percepts, PLAIN, self._roles, self._moves.id))
+            if (told == UNKNOWN).all():  # perhaps the game has no move at all
+                return told[None].view(np.uint64)
             has_move = self._moves.rows[np.arange(len(told)), told] >= 0
             return np.where(has_move, told, UNKNOWN)[None].view(np.uint64)
         bits = [self._bit_of[text] for text in percepts if text in self._bit_of]

@@ -333,9 +333,11 @@ def test_all_is_still_the_paper() -> None:
 def test_parts_of_experiments_that_are_no_grids_cannot_be_named(tmp_path: Path) -> None:
     parts = (
         *(("--only", "kuhn_poker"), ("--minutes", "1")),
-        *(("--clock", "cpu"), ("--until", "decided")),
+        *(("--clock", "cpu"), ("--until", "decided"), ("--core-hours", "1")),
     )
     for options in parts:
         result = run("table1", "--out", str(tmp_path), *options)
         assert result.exit_code == 2
-        assert "--minutes, --clock and --until are for the grids: strength, clock" in result.stderr
+        assert (
+            "--core-hours, --clock and --until are for the grids: strength, clock" in result.stderr
+        )

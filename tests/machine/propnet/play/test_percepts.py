@@ -89,3 +89,13 @@ def test_part_of_a_joint_move_is_a_set_of_its_own() -> None:
     two_moves = ["(did xplayer (mark 1 1))", "(did xplayer noop)"]
     for impossible in (["(did nobody noop)"], ["(did xplayer (mark 4 4))"], two_moves):
         assert machine.percept_id(impossible) is None
+
+
+OVER = "(role p) (init on) (<= (legal p go) (true off)) (<= terminal (true on)) (goal p 70)"
+
+
+def test_games_without_moves_show_nothing() -> None:
+    machine = machine_of_rules(OVER, "propnet")
+    assert machine.goals(machine.initial(1)).tolist() == [[70]]
+    assert machine.percept_id([]) == NO_PERCEPTS
+    assert machine.percept_id(["(did p wait)"]) is None
