@@ -74,7 +74,7 @@ class Shot:
 @click.command()
 @click.argument("games", nargs=-1)
 @click.option("--out", type=FolderPath(), default=str(ROOT / "docs" / "figures"), show_default=True)
-@click.option("--each", type=click.IntRange(min=1), default=14, show_default=True)
+@click.option("--each", type=click.IntRange(min=1), default=15, show_default=True)
 @click.option("--width", type=click.IntRange(min=200), default=1100, show_default=True)
 @click.option("--scheme", type=click.Choice(["light", "dark", "both"]), default="both")
 @click.option("--seed", type=int, default=1, show_default=True)

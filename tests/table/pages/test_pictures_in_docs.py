@@ -62,6 +62,6 @@ def test_pictures_of_the_gallery_have_the_words_of_its_games(
     browser: Browser, tmp_path: Path
 ) -> None:
     shots = [GALLERY["shot"](name, 1) for name in list_games()]
-    for file in GALLERY["draw"](browser, shots, tmp_path, ["light"], 14, 1100):
+    for file in GALLERY["draw"](browser, shots, tmp_path, ["light"], 15, 1100):
         words = file.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
         assert words == words_beside(file.stem), f"{file.stem}: {REMAKE}"
