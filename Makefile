@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint prepared verify format endurance timed docs soak findings clean
+.PHONY: help setup play test lint prepared verify format endurance timed docs findings clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -38,10 +38,10 @@ format: setup
 	$(PYTHON) -m ruff check --fix .
 	$(PYTHON) -m ruff format .
 
-# make endurance  set up, then 200 matches of `ggp serve` over HTTP (goes on where it stopped), and
-#                200 with controllers that never ask again
+# make endurance  set up, then 200 matches of `ggp serve` over HTTP with its memory watched (goes on where
+#              it stopped; MATCHES=1800 takes an hour), and 200 with controllers that never ask again
 endurance: setup
-	$(PYTHON) scripts/endurance.py --out runs/endurance
+	$(PYTHON) scripts/endurance.py --flat --matches $(or $(MATCHES),200) --out runs/endurance
 	$(PYTHON) -m tests.controllers --matches 200
 
 # make timed   set up, then matches of OpenSpiel's games whose every answer has to be in time: for a
@@ -55,10 +55,6 @@ docs: setup
 	$(PYTHON) -m pip install --quiet --editable '.[docs]'
 	@echo 'docs: building the site, which takes a minute'
 	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet
-
-# make soak    set up, then an hour of matches over HTTP with the memory watched
-soak: setup
-	$(PYTHON) scripts/soak.py --minutes $(or $(MINUTES),60) --out runs/soak
 
 # make findings  run the scripts of findings/, which need no setup, and say which packages changed
 findings:

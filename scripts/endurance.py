@@ -7,23 +7,31 @@ The same command continues a run that was stopped. Exit code 0: nothing went wro
 
 With `--load N`, N processes that only compute run beside it. With `--other hyperplay` the others
 take their time, so that the served player has idle time while they think.
+
+Every few seconds the resident memory, open files and number of the server's processes are written
+to DIR/memory.csv (Linux only). With `--flat` memory that rises is a failure, too.
 """
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import math
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 import click
+import numpy as np
 
 from benchmarks.children import busy
 from ggp.cli.arguments import FolderPath
 from ggp.console import guarded, print_rich
+from ggp.errors import ConfigError
 from ggp.gdl.games import LONG_GAMES, list_games
 from ggp.gdl.normalize import load
 from ggp.report import Table
@@ -33,8 +41,18 @@ from match_runner.series.plan import Series
 from match_runner.series.store import open_store
 from match_runner.tournament import read_tournament
 from tests.controllers.season import served
+from tests.support.process_tree import entry_of, started_by
 
 SERVED, OTHER = "served", "chance"
+
+SAMPLE_EVERY_S = 5.0
+
+WARM_UP_SHARE = 0.15
+"""The first part of a run does not count: caches fill."""
+
+MAX_GROWTH_MB = 8.0
+MAX_GROWTH_SHARE = 0.1
+"""Memory is flat if its straight line over the run rises by less than the larger of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +91,27 @@ class Logged:
     exact: int
 
 
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The server's processes at one moment.
+
+    Attributes:
+        seconds: since the beginning.
+        server_mb: resident memory of the server.
+        server_files: its open files.
+        workers: processes that it has started.
+        largest_mb: resident memory of the largest of them.
+        workers_mb: of all of them together.
+    """
+
+    seconds: float
+    server_mb: float
+    server_files: int
+    workers: int
+    largest_mb: float
+    workers_mb: float
+
+
 @click.command()
 @click.option("--out", type=FolderPath(), required=True)
 @click.option("--matches", type=click.IntRange(min=1), default=200, show_default=True)
@@ -85,6 +124,7 @@ class Logged:
 @click.option("--game", "games", multiple=True, help="Only this game; may be repeated.")
 @click.option("--other", default="random", show_default=True, help="Who plays against it.")
 @click.option("--load", type=click.IntRange(min=0), default=0, help="Processes that only compute.")
+@click.option("--flat", "must_be_flat", is_flag=True, help="Fail if memory rises.")
 def main(
     out: Path,
     matches: int,
@@ -97,6 +137,7 @@ def main(
     games: tuple[str, ...],
     other: str,
     load: int,
+    must_be_flat: bool,
 ) -> None:
     """Hold the matches and say what came of them."""
     out.mkdir(parents=True, exist_ok=True)
@@ -119,14 +160,76 @@ def main(
         )
         command = [sys.executable, "-m", "match_runner", "tournament", str(file)]
         command += ["--out", str(out), "--jobs", str(jobs)]
-        code = subprocess.run(command, check=False).returncode
+        with subprocess.Popen(command) as tournament:
+            samples = watch(server.pid, tournament, out / "memory.csv")
     plan = read_tournament(file)
     with open_store(out, plan) as store:
         found = examine(plan, store.matches())
     logged = read_logs(out / "logs")
     _show(found, logged, play_clock)
+    is_flat = _show_memory(samples)
     lost = sum(logged.ends.values()) - logged.ends["stop"]
-    sys.exit(1 if code or found.faults or found.errors or lost else 0)
+    failed = tournament.returncode or found.faults or found.errors or lost
+    sys.exit(1 if failed or (must_be_flat and not is_flat) else 0)
+
+
+def watch(keeper: int, tournament: subprocess.Popen[bytes], file: Path) -> list[Sample]:
+    """Samples until the tournament ends; written to a file as they come."""
+    samples: list[Sample] = []
+    began_s = time.monotonic()
+    serving, template = server_and_template(keeper)
+    with file.open("w", newline="") as output:
+        writer = csv.writer(output)
+        writer.writerow(field.name for field in fields(Sample))
+        while tournament.poll() is None:
+            # It is the child of the process that keeps its socket, which would start another.
+            if server_and_template(keeper) != (serving, template):
+                tournament.kill()
+                raise ConfigError("the server died")
+            samples.append(sample(serving, template, time.monotonic() - began_s))
+            writer.writerow(astuple(samples[-1]))
+            output.flush()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                tournament.wait(SAMPLE_EVERY_S)
+    return samples
+
+
+def server_and_template(keeper: int) -> tuple[int, ...]:
+    """The processes that serve and that workers are forked from."""
+    return tuple(sorted(started_by(keeper), key=lambda pid: entry_of(pid) != ""))
+
+
+def sample(server: int, template: int, seconds: float) -> Sample:
+    """What the system tells of a server and its workers, those that are ready too."""
+    workers = [resident_mb(pid) for pid in started_by(template)]
+    return Sample(
+        round(seconds, 1),
+        resident_mb(server),
+        len(list(Path(f"/proc/{server}/fd").iterdir())),
+        len(workers),
+        max(workers, default=0.0),
+        round(sum(workers), 1),
+    )
+
+
+def resident_mb(pid: int) -> float:
+    """Resident memory of a process, 0 if it is gone."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return round(int(line.split()[1]) / 1024, 1)
+    return 0.0
+
+
+def growth(samples: Sequence[Sample], name: str) -> tuple[float, float]:
+    """Mean of a field after the warm-up, and how much its straight line rises meanwhile."""
+    counted = samples[int(WARM_UP_SHARE * len(samples)) :]
+    x = np.array([each.seconds for each in counted])
+    y = np.array([float(getattr(each, name)) for each in counted])
+    if len(x) < 3:
+        return float(y.mean()) if len(y) else 0.0, 0.0
+    slope = float(np.polyfit(x, y, 1)[0])
+    return float(y.mean()), slope * float(x[-1] - x[0])
 
 
 def examine(plan: Series, matches: Sequence[Played]) -> Findings:
@@ -198,6 +301,18 @@ def _show(found: Findings, logged: Logged, play_clock: int) -> None:
         ("particles of a sample: 10 % have at most", f"{sampled[len(sampled) // 10]}"),
     ]
     print_rich(Table(("", "#"), rows))
+
+
+def _show_memory(samples: Sequence[Sample]) -> bool:
+    """Show how memory grew; whether it is flat."""
+    rows, all_flat = [], True
+    for name in ("server_mb", "server_files", "workers", "largest_mb", "workers_mb"):
+        mean, rise = growth(samples, name)
+        is_flat = rise <= max(MAX_GROWTH_MB, MAX_GROWTH_SHARE * mean)
+        all_flat &= is_flat
+        rows.append((name, f"{mean:.1f}", f"{rise:+.1f}", "flat" if is_flat else "RISES"))
+    print_rich(Table(("", "#mean", "#rise over the run", ""), rows))
+    return all_flat
 
 
 if __name__ == "__main__":
