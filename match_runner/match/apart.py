@@ -30,10 +30,11 @@ import numpy as np
 
 from ggp.errors import GGPError, MatchError, PlayerError
 from ggp.players import Decision, PlayerSpec
+from ggp.players.player import ObservedTurn
 from ggp.run.clocks import Clock, backstop_s
 from ggp.search.anytime import Deadline
 from match_runner.match import apart_worker
-from match_runner.match.apart_worker import MachineOrder, ObservedTurn, Reply, Until
+from match_runner.match.apart_worker import MachineOrder, Reply, sent_deadline
 from match_runner.match.guests import NoAnswerError
 from match_runner.workers.executor import LocalPool, WorkerFailedError, keep_pool, take_pool
 
@@ -62,10 +63,6 @@ class Patience:
 
     grace_s: float = 0.25
     lives: int = 3
-
-
-class RaisedApartError(MatchError):
-    """A player raised an exception in another process; the text has its type and message."""
 
 
 class GoneError(MatchError):
@@ -188,8 +185,7 @@ class PlayerApart:
         Raises:
             RaisedApartError: the player raised. If it gave no answer, `choose` says so.
         """
-        seen = None if percepts is None else tuple(percepts)
-        self._turns.append(ObservedTurn(move, seen, submitted, in_time))
+        self._turns.append((move, percepts, submitted, in_time))
         self._failure = None
         try:
             self._catch_up(deadline)
@@ -209,7 +205,7 @@ class PlayerApart:
         if failure is not None:
             raise failure
         self._catch_up(deadline)
-        reply = self._ask(apart_worker.choose, self._until(deadline), value_forced)
+        reply = self._ask(apart_worker.choose, sent_deadline(deadline, self._kind), value_forced)
         assert reply.decision is not None
         self._lives = self._patience.lives
         return reply.decision
@@ -234,7 +230,7 @@ class PlayerApart:
         new_turns = self._turns[self._num_sent :]
         if new_turns:
             self._num_sent = len(self._turns)
-            self._ask(apart_worker.observe, new_turns, self._until(deadline))
+            self._ask(apart_worker.observe, new_turns, sent_deadline(deadline, self._kind))
 
     def _ensure_player(self, deadline: Deadline | None) -> None:
         """Make the player in the process, unless it is there."""
@@ -262,12 +258,9 @@ class PlayerApart:
         # A reply counts the CPU time of the process's copies too. Believe it, but never count less
         # than the system measured.
         self._cpu_s += max(reply.cpu_s, self._pool.cpu_seconds() - self._call_began_s)
-        raised = reply.raised
-        if raised is None:
-            return reply
-        error = (PlayerError if raised.unmade else RaisedApartError)(raised.text)
-        error.add_note(raised.chain)
-        raise error
+        if reply.error is not None:
+            raise reply.error
+        return reply
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Have the process call a function, and wait for its value until the clock runs out."""
@@ -318,9 +311,6 @@ class PlayerApart:
             except queue.Empty:
                 if left_s < _MIN_WAIT_S:
                     raise
-
-    def _until(self, deadline: Deadline | None) -> Until | None:
-        return None if deadline is None else Until.of(deadline, self._kind)
 
     def _lose(self) -> None:
         """Kill the process; the player is made again in the next one."""

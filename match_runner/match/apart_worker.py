@@ -12,17 +12,17 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from ggp.errors import ConfigError, PlayerError
+from ggp.errors import ConfigError, MatchError, PlayerError
 from ggp.machine import Limits, Machine, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import read_program
 from ggp.players import Decision, MoveValue, Player, make_player, parse_spec
-from ggp.players.player import Learning
+from ggp.players.player import Learning, ObservedTurn
 from ggp.run.calls import tell
 from ggp.run.clocks import Clock, cpu_seconds
 from ggp.search.anytime import Deadline
@@ -57,54 +57,8 @@ class MachineOrder:
         return cls(source.name, source.text, backend, limits or Limits())
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedTurn:
-    """One turn as a player observes it, see `Player.observe`."""
-
-    move: str | None
-    percepts: tuple[str, ...] | None
-    submitted: str | None
-    in_time: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """An exception that a player raised.
-
-    Attributes:
-        text: its type and message.
-        chain: its traceback, of many lines.
-        unmade: whether the player could not be made.
-    """
-
-    text: str
-    chain: str
-    unmade: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Until:
-    """A deadline in a form that another process understands.
-
-    Attributes:
-        clock: the clock that measures it.
-        s: for wall time, the moment on `time.monotonic`, which is the same in all processes; for
-            CPU time, which each process counts for itself, the seconds left.
-    """
-
-    clock: Clock
-    s: float
-
-    @classmethod
-    def of(cls, deadline: Deadline, clock: Clock) -> Until:
-        """A deadline to send immediately: the seconds left count from now."""
-        left_s = deadline.left_s()
-        return cls(clock, left_s if clock is Clock.CPU else time.monotonic() + left_s)
-
-    def local_deadline(self) -> Deadline:
-        """The deadline in the process that received it."""
-        at_s = cpu_seconds() + self.s if self.clock is Clock.CPU else self.s
-        return Deadline(at_s, self.clock.tells)
+class RaisedApartError(MatchError):
+    """A player raised an exception in its process; the text has its type and message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +67,21 @@ class Reply:
 
     Attributes:
         states_visited: states that this player has visited so far.
-        raised: the exception that it raised, or None.
+        error: what it raised, with the traceback as a note, or None. `PlayerError` says that the
+            player could not be made.
         decision: its decision, if the call was for one and raised nothing.
         cpu_s: CPU time that the call took, in seconds.
     """
 
     states_visited: int
-    raised: Raised | None = None
+    error: PlayerError | RaisedApartError | None = None
     decision: Decision | None = None
     cpu_s: float = 0.0
 
 
 _player: Player | None = None
+_clock = Clock.WALL
+"""The clock that limits the player."""
 
 
 def prepare(order: MachineOrder, role: int, spec: str) -> None:
@@ -154,8 +111,8 @@ def make(
     """
 
     def act() -> None:
-        global _player
-        _player = None
+        global _player, _clock
+        _player, _clock = None, clock
         try:
             player_spec = parse_spec(spec)
         except ConfigError as error:  # the spec was valid in the process that began the match
@@ -167,21 +124,21 @@ def make(
     return _reply(act)
 
 
-def observe(turns: Sequence[ObservedTurn], until: Until | None) -> Reply:
+def observe(turns: Sequence[ObservedTurn], until_s: float | None) -> Reply:
     """Have the player observe turns; of several errors, report the first.
 
     Args:
-        until: deadline for all of them; None without a clock.
+        until_s: deadline for all of them, see `sent_deadline`.
     """
-    deadline = _deadline(until)
-    replies = [_reply(lambda turn=turn: _tell(turn, deadline)) for turn in turns]  # type: ignore[misc]
-    outcome = next((reply for reply in replies if reply.raised), replies[-1])
+    deadline = _deadline(until_s)
+    replies = [_reply(partial(tell_turn, _current_player(), turn, deadline)) for turn in turns]
+    outcome = next((reply for reply in replies if reply.error), replies[-1])
     return replace(outcome, cpu_s=sum(reply.cpu_s for reply in replies))
 
 
-def choose(until: Until | None, value_forced: bool) -> Reply:
+def choose(until_s: float | None, value_forced: bool) -> Reply:
     """Ask the player for its move; see `observe`."""
-    deadline = _deadline(until)
+    deadline = _deadline(until_s)
     return _reply(lambda: _plain(_current_player().choose(deadline, value_forced=value_forced)))
 
 
@@ -194,6 +151,24 @@ def ended(move: str | None, percepts: Sequence[str] | None, goal: float | None) 
             player.ended(move, percepts, goal)
 
     return _reply(act)
+
+
+def tell_turn(player: Player, turn: ObservedTurn, deadline: Deadline | None) -> None:
+    """Have a player observe a turn."""
+    move, percepts, submitted, in_time = turn
+    player.observe(move, percepts, submitted=submitted, in_time=in_time, deadline=deadline)
+
+
+def sent_deadline(deadline: Deadline | None, clock: Clock) -> float | None:
+    """A deadline in a form that another process understands, to send immediately.
+
+    Returns:
+        for wall time, the moment on `time.monotonic`, which is the same in all processes; for CPU
+        time, which each process counts for itself, the seconds left; None without a deadline.
+    """
+    if deadline is None:
+        return None
+    return deadline.left_s() + (0.0 if clock is Clock.CPU else time.monotonic())
 
 
 def states_visited(player: Player | None) -> int:
@@ -213,17 +188,20 @@ def _machine(order: MachineOrder, role: int) -> tuple[GameDefinition, Machine]:
 
 def _reply(act: Callable[[], Decision | None]) -> Reply:
     began_s = cpu_seconds()
+    decision, raised = None, None
     try:
         decision = act()
     except MemoryError:
         raise  # the process ends
     except (Exception, SystemExit) as error:
         is_unmade = isinstance(error, PlayerError)
-        text = str(error) if is_unmade else f"{type(error).__name__}: {error}"
-        chain = "".join(traceback.format_exception(error))
-        raised = Raised(text, chain, is_unmade)
-        return Reply(states_visited(_player), raised, None, cpu_seconds() - began_s)
-    return Reply(states_visited(_player), None, decision, cpu_seconds() - began_s)
+        raised = (
+            PlayerError(str(error))
+            if is_unmade
+            else RaisedApartError(f"{type(error).__name__}: {error}")
+        )
+        raised.add_note("".join(traceback.format_exception(error)))
+    return Reply(states_visited(_player), raised, decision, cpu_seconds() - began_s)
 
 
 def _current_player() -> Player:
@@ -231,18 +209,11 @@ def _current_player() -> Player:
     return _player
 
 
-def _deadline(until: Until | None) -> Deadline | None:
-    return None if until is None else until.local_deadline()
-
-
-def _tell(turn: ObservedTurn, deadline: Deadline | None) -> None:
-    _current_player().observe(
-        turn.move,
-        turn.percepts,
-        submitted=turn.submitted,
-        in_time=turn.in_time,
-        deadline=deadline,
-    )
+def _deadline(until_s: float | None) -> Deadline | None:
+    """The deadline in the process that received it."""
+    if until_s is None:
+        return None
+    return Deadline(until_s + (cpu_seconds() if _clock is Clock.CPU else 0.0), _clock.tells)
 
 
 def _plain(decision: Any) -> Decision:

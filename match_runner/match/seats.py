@@ -21,7 +21,7 @@ from ggp.gdl.program import RANDOM
 from ggp.machine import Limits, Machine, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.players import Decision, Player, PlayerSpec, make_player, parse_spec
-from ggp.run.clocks import Clock, TellsTime, clock_of
+from ggp.run.clocks import TellsTime, clock_of
 from ggp.search.anytime import Deadline
 from match_runner.match.apart import PlayerApart
 from match_runner.match.apart_worker import MachineOrder
@@ -194,9 +194,8 @@ def set_up(
                     player, partial(_make, spec, seat_machines[role], role, clock, send, program)
                 )
             else:
-                seats[role] = Seat(
-                    player, partial(_make_apart, spec, order, role, kind, send), spec.name
-                )
+                make = partial(PlayerApart, spec, order, role, clock=kind, report=send)
+                seats[role] = Seat(player, make, spec.name)
     remotes = Remotes(program, addresses) if addresses else None
     return Arena(game, program, machine, seats, clock, remotes)
 
@@ -215,17 +214,6 @@ def _make(
     except PlayerError as error:
         _log.info("the player of %s", machine.roles[role], exc_info=error)
         return Unmade(error)
-
-
-def _make_apart(
-    spec: PlayerSpec,
-    order: MachineOrder,
-    role: int,
-    clock: Clock,
-    report: Callable[[Decision], None] | None,
-    rng: np.random.Generator,
-) -> Player:
-    return PlayerApart(spec, order, role, rng, clock, report)
 
 
 class Unmade:

@@ -96,13 +96,11 @@ class RemoteAnswer:
     """Answer of a remote player to a request for a move.
 
     Attributes:
-        move: in canonical KIF; None if there is no answer that could be a move.
-        submitted: the player's text, for the record; None if nothing came in time.
+        submitted: a move in canonical KIF, or a text that is no move; None if nothing came in time.
         seconds: time that the answer took.
-        trouble: why there is no move.
+        trouble: why there is no move; None if there is one.
     """
 
-    move: str | None
     submitted: str | None
     seconds: float
     trouble: RemoteFault | None = None
@@ -273,14 +271,14 @@ class RemotePlayers:
 
     def _answer(self, reply: PostReply) -> RemoteAnswer:
         if reply.outcome is not PostResult.ANSWERED:
-            return RemoteAnswer(None, None, reply.seconds, _trouble(reply, "when asked to move"))
+            return RemoteAnswer(None, reply.seconds, _trouble(reply, "when asked to move"))
         try:
             move = self._wire.read_move(reply.text)
         except NotAMoveError as error:
             text = _cut(str(error))
             trouble = RemoteFault("illegal", f"answered {text or 'nothing'}, which is not a move")
-            return RemoteAnswer(None, text, reply.seconds, trouble)
-        return RemoteAnswer(move, move, reply.seconds)
+            return RemoteAnswer(text, reply.seconds, trouble)
+        return RemoteAnswer(move, reply.seconds)
 
 
 _KINDS: Mapping[PostResult, str] = {
