@@ -40,11 +40,11 @@ from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_file
 from ggp.players import Decision, parse_spec
 from ggp.search.anytime import Deadline
+from match_runner.match.apart import NoAnswerError
 from match_runner.match.frames import StateWords
-from match_runner.match.guests import LeftError, NoAnswerError
 from match_runner.match.knowledge import Knowledge
 from match_runner.match.records import MatchRecord, TurnRecord
-from match_runner.match.referee import play_match
+from match_runner.match.referee import LeftError, play_match
 from match_runner.match.seats import HUMAN, Arena, Seat, set_up
 from match_runner.match.views import percepts_text, plain, show_record, show_turn
 from match_runner.pictures.kinds import KINDS, Json

@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 COMMANDS = {
     "belief": LaterCommand(
-        "ggp.cli.belief",
+        "ggp.cli.histories",
         "Show which facts may hold for a role, and how likely.",
     ),
     "bench": LaterCommand(
@@ -23,7 +23,7 @@ COMMANDS = {
     ),
     "convert": LaterCommand("ggp.cli.rulesheets", "Print a rulesheet in another form."),
     "evaluate": LaterCommand(
-        "ggp.cli.evaluate", "Show the value that a player gives to each move of a role."
+        "ggp.cli.histories", "Show the value that a player gives to each move of a role."
     ),
     "exploit": LaterCommand("ggp.cli.solve", "Measure a player's distance from optimal play."),
     "games": LaterCommand(
@@ -40,7 +40,7 @@ COMMANDS = {
         "ggp.cli.players", "List all players, or the named ones, with their options."
     ),
     "properties": LaterCommand(
-        "ggp.cli.properties", "Measure leaf correlation, bias, disambiguation and more."
+        "ggp.cli.solve", "Measure leaf correlation, bias, disambiguation and more."
     ),
     "serve": LaterCommand("ggp.cli.serve", "Play matches on game servers until interrupted."),
     "solve": LaterCommand(

@@ -255,7 +255,7 @@ def _play_series(
     from match_runner.series.plan import check_series
     from match_runner.series.runner import run_series
     from match_runner.series.store import open_store
-    from match_runner.workers.places import open_executor
+    from match_runner.workers.executor import open_executor
 
     check_series(series)
     with open_executor(0, None) as executor, open_store(None, series) as store:

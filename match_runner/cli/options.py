@@ -27,7 +27,7 @@ from match_runner.remote.wire import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacem
 from match_runner.series.course import course_of, draw_course
 from match_runner.series.holding import Snapshot, StoragePlace
 from match_runner.series.verdicts import DECIDED, DEFAULT_MOST, DEFAULT_WORTH, SPAN, StoppingRule
-from match_runner.workers.places import MATCH_SECONDS
+from match_runner.workers.executor import MATCH_SECONDS
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -35,8 +35,7 @@ from ggp.machine import Machine, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program
 from ggp.run.whole_files import write_whole
-from match_runner.archives import Archived, Unread, matches_in, record_of
-from match_runner.match.exports import EXPORTS
+from match_runner.archives import EXPORTS, Archived, Unread, matches_in, record_of
 from match_runner.match.records import (
     MatchRecord,
     check_record,

@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,8 +27,14 @@ from ggp.players.player import Learning, ObservedTurn, Pondering, Preparing
 from ggp.run.clocks import TellsTime, clock_of
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
-from match_runner.match.apart import GoneError, PlayerApart
-from match_runner.match.apart_worker import RaisedApartError, states_visited, tell_turn
+from match_runner.match.apart import (
+    GoneError,
+    NoAnswerError,
+    PlayerApart,
+    RaisedApartError,
+    states_visited,
+    tell_turn,
+)
 from match_runner.match.conditions import (
     FIRST_ROLE_STREAM,
     REFEREE_STREAM,
@@ -35,7 +42,6 @@ from match_runner.match.conditions import (
     Conditions,
     stream,
 )
-from match_runner.match.guests import Guest, LeftError, NoAnswerError, Watcher
 from match_runner.match.records import Fault, MatchRecord, TurnRecord, as_number
 from match_runner.match.seats import Arena
 from match_runner.remote.remote_players import (
@@ -47,6 +53,61 @@ from match_runner.remote.remote_players import (
 from match_runner.remote.wire import LastTurn, Replacement, place_in_rules
 
 _log = logging.getLogger(__name__)
+
+
+# ------------------------------------------------------------------------
+# Guests, which answer in their own time, and watchers, which see the whole match.
+#
+# The referee asks the players of its process one after the other, each on the match's play clock.
+# It invites a guest, such as a person, when a turn begins. The guest thinks while the others do,
+# and keeps its own clock. If it gives no answer it loses its move, as a late player does.
+
+
+class LeftError(MatchError):
+    """A guest has left: the match ends here.
+
+    Attributes:
+        interrupted: whether it left by Ctrl-C; otherwise it quit, or its input ended.
+        announced: whether it quit by a command.
+    """
+
+    def __init__(self, role: str, *, interrupted: bool = False, announced: bool = False) -> None:
+        super().__init__(f"{role} left the match")
+        self.interrupted, self.announced = interrupted, announced
+
+
+@runtime_checkable
+class Guest(Player, Protocol):
+    """A player that the referee invites to move before it asks for the decision.
+
+    `choose` gets no deadline. It waits for the answer, and raises `NoAnswerError` if none comes.
+    """
+
+    def invite(self, legal: Sequence[str]) -> None:
+        """Begin a turn; the guest has observed the last one.
+
+        Args:
+            legal: the role's legal moves, sorted, canonical KIF.
+        """
+        ...
+
+
+class Watcher(Protocol):
+    """Sees a whole match, true states included, while it is played."""
+
+    def reached(self, turn: TurnRecord | None, fluents: tuple[str, ...], *, over: bool) -> None:
+        """Called with each state that the match reaches.
+
+        Args:
+            turn: the turn that led there; None for the initial state.
+            fluents: fluents of the state, in canonical KIF.
+            over: whether the state is terminal.
+        """
+        ...
+
+
+# ------------------------------------------------------------------------
+# The match.
 
 
 def play_match(

@@ -35,8 +35,7 @@ from match_runner.series.verdicts import (
     StoppingRule,
     forecast_text,
 )
-from match_runner.workers.executor import Executor
-from match_runner.workers.places import open_executor
+from match_runner.workers.executor import Executor, open_executor
 
 
 class Summary(Protocol):

@@ -20,8 +20,7 @@ from ggp.machine.compiling import jit
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import check_first_turn, read_program
 from ggp.search.moves import random_moves
-from match_runner.match.apart import Patience
-from match_runner.match.apart_worker import MachineOrder
+from match_runner.match.apart import MachineOrder, Patience
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match

@@ -27,8 +27,7 @@ from match_runner.series.plan import (
     with_states,
 )
 from match_runner.series.store import Store
-from match_runner.workers.executor import Executor
-from match_runner.workers.places import run_all
+from match_runner.workers.executor import Executor, run_all
 
 Watcher = Callable[[Played], None]
 """Function that is called with every match as it ends."""

@@ -34,7 +34,6 @@ from match_runner.table.held_match import ALL, EventLog, HeldMatch, seat_of
 from match_runner.table.match_folder import MatchFolder, MatchSetup, StoredFiles
 from match_runner.table.mind import MindTask, look_into
 from match_runner.table.options import MatchRequest, TableOptions
-from match_runner.table.previews import preview
 from match_runner.table.seating import HUMAN, Message, TableTask, play_at_table
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
@@ -236,7 +235,7 @@ class MatchManager:
             return {"ok": False, "diagnostics": [], "num_diagnostics": 1, "error": str(error)}
 
     async def preview(self, game: str) -> Json:
-        """What the lobby shows of a game, see `previews`.
+        """What the lobby shows of a game, see `worker_tasks.preview`.
 
         Raises:
             GGPError: there is no such game, or it cannot be played.
@@ -245,7 +244,7 @@ class MatchManager:
         side = None if side_file is None else str(side_file)
         key = blake2b(repr((game, text, side)).encode()).digest()
         if key not in self._previews:
-            work = self._ask(self._thinker, preview, game, text, side)
+            work = self._ask(self._thinker, worker_tasks.preview, game, text, side)
             self._previews[key] = self._spawn(work)
         # One visitor may leave while others wait.
         return await asyncio.shield(self._previews[key])

@@ -28,12 +28,12 @@ from ggp.players import Decision
 from ggp.players.elsewhere.from_json import decision_json
 from ggp.run import calls
 from ggp.search.anytime import Deadline
+from match_runner.match.apart import NoAnswerError
 from match_runner.match.conditions import Conditions
 from match_runner.match.frames import MatchArtist
-from match_runner.match.guests import LeftError, NoAnswerError
 from match_runner.match.knowledge import Knowledge
 from match_runner.match.records import MatchRecord, TurnRecord
-from match_runner.match.referee import play_match
+from match_runner.match.referee import LeftError, play_match
 from match_runner.match.seats import HUMAN as HUMAN
 from match_runner.match.seats import Arena, Seat, set_up
 from match_runner.pictures.kinds import Json, fact

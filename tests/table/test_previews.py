@@ -11,9 +11,10 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_game
 from match_runner.pictures.side_file import side_file_of
-from match_runner.table import match_manager, previews
+from match_runner.table import match_manager
+from match_runner.table import worker_tasks as previews
 from match_runner.table.options import Offers
-from match_runner.table.previews import TURNS, preview
+from match_runner.table.worker_tasks import TURNS, preview
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table
 
 

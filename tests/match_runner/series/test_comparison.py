@@ -22,7 +22,7 @@ from match_runner.series.outcomes import Played
 from match_runner.series.plan import MEASURE, PLAY, Series, plan_all
 from match_runner.series.runner import run_series
 from match_runner.series.store import FILE, open_store
-from match_runner.workers.places import MAX_TRIES, InlineExecutor
+from match_runner.workers.executor import MAX_TRIES, InlineExecutor
 from tests.match_runner.series.comparisons import (
     CrashingExecutor,
     StoppedError,

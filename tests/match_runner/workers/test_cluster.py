@@ -24,8 +24,12 @@ from match_runner.series.runner import run_series
 from match_runner.series.store import open_store
 from match_runner.workers import cluster as ours
 from match_runner.workers.cluster import ClusterExecutor
-from match_runner.workers.executor import LocalPool, WorkerCrashError, WorkerFailedError
-from match_runner.workers.places import open_executor
+from match_runner.workers.executor import (
+    LocalPool,
+    WorkerCrashError,
+    WorkerFailedError,
+    open_executor,
+)
 from tests.match_runner.series.comparisons import num_matches, rows_of, series_of
 from tests.match_runner.series.test_compare_command import run, start, wait_for_matches
 from tests.match_runner.workers.test_executor import (
