@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO
 from itertools import chain, islice
@@ -345,11 +345,8 @@ def read_xml(data: bytes) -> Archived:
         moves=moves,
         states={len(moves): facts} if facts else {},
         scores=rewards or None,
-        lost={},
-        times_s=(),
         start_clock_s=_xml_clock(match, "startclock"),
         play_clock_s=_xml_clock(match, "playclock"),
-        scrambled=False,
         unfinished=None if rewards else "the match was not completed",
     )
 
@@ -389,11 +386,6 @@ def _trace(trace: ElementTree.Element) -> Archived:
             if step.find("state") is not None
         },
         scores=[_xml_number(goals[role], "goal_value") for role in roles if goals] or None,
-        lost={},
-        times_s=(),
-        start_clock_s=None,
-        play_clock_s=None,
-        scrambled=False,
         unfinished=None if is_over else "the match was not completed",
     )
 
@@ -463,11 +455,11 @@ class Archived:
         moves: the moves of every role, turn by turn.
         states: the states in the file, by the number of turns before them.
         scores: score of every role; None if the file has none.
+        unfinished: why the match ended before the game was over; None if it was over.
         lost: lost moves, by turn.
         times_s: when the match reached its states, in seconds since 1970; empty if unknown.
         start_clock_s, play_clock_s: None if there was no such clock, or it is unknown.
         scrambled: whether players got other names.
-        unfinished: why the match ended before the game was over; None if it was over.
     """
 
     match_id: str
@@ -477,12 +469,12 @@ class Archived:
     moves: Sequence[Sequence[str]]
     states: Mapping[int, Sequence[str]]
     scores: Sequence[float] | None
-    lost: Mapping[int, Lost]
-    times_s: Sequence[float]
-    start_clock_s: float | None
-    play_clock_s: float | None
-    scrambled: bool
     unfinished: str | None
+    lost: Mapping[int, Lost] = field(default_factory=dict)
+    times_s: Sequence[float] = ()
+    start_clock_s: float | None = None
+    play_clock_s: float | None = None
+    scrambled: bool = False
 
 
 def record_of(
@@ -500,20 +492,20 @@ def record_of(
         MachineError: the rules cannot be played.
     """
     machine = machine or build_machine(program)
-    order = _order(archived, machine)
+    roles = _roles(archived, machine)
     state = machine.initial()
     _compare(archived, 0, machine, state)
     turns = []
     for number, texts in enumerate(archived.moves):
         try:
-            turn, state = _turn(archived, number, [texts[index] for index in order], machine, state)
+            lost = {roles[index]: loss for index, loss in archived.lost.get(number, {}).items()}
+            turn, state = _turn(number, dict(zip(roles, texts, strict=False)), lost, machine, state)
             _compare(archived, number + 1, machine, state)
-        except (MatchError, IndexError) as error:
+        except (MatchError, LookupError) as error:
             reason = error if isinstance(error, MatchError) else "it lacks the move of a role"
             raise MatchError(f"turn {number + 1}: {reason}") from error
         turns.append(turn)
-    goals = _goals(archived, order, machine, state)
-    players = _players(archived, order, machine)
+    goals = _goals(archived, roles, machine, state)
     return MatchRecord(
         game=game,
         digest=program.digest,
@@ -521,7 +513,7 @@ def record_of(
         seed=0,
         play_clock_s=archived.play_clock_s,
         roles=machine.roles,
-        players=players,
+        players=_players(archived.players, roles, machine),
         turns=tuple(turns),
         goals=goals,
         states_visited=dict.fromkeys(machine.roles, 0),
@@ -537,27 +529,31 @@ def record_of(
     )
 
 
-def _order(archived: Archived, machine: Machine) -> list[int]:
-    """Index of each role of the rules among the moves of a turn."""
+def _roles(archived: Archived, machine: Machine) -> list[str]:
+    """The roles in the order of the moves of a turn."""
     if archived.roles is None:
-        return list(range(len(machine.roles)))
+        return list(machine.roles)
     roles = [role.strip().lower() for role in archived.roles]
     if sorted(roles) != sorted(machine.roles):
         raise MatchError(
             f"the rules have the roles {', '.join(machine.roles)}, the match {', '.join(roles)}: "
             "these are the rules of another game"
         )
-    return [roles.index(role) for role in machine.roles]
+    return roles
 
 
 def _turn(
-    archived: Archived, number: int, texts: Sequence[str], machine: Machine, state: States
+    number: int,
+    texts: Mapping[str, str],
+    lost: Mapping[str, tuple[str, str | None]],
+    machine: Machine,
+    state: States,
 ) -> tuple[TurnRecord, States]:
     if machine.terminal(state)[0]:
         raise MatchError("the game is over before it")
     joint = []
-    for role, (name, text) in enumerate(zip(machine.roles, texts, strict=True)):
-        legal = machine.legal(state, role)[0]
+    for role, name in enumerate(machine.roles):
+        legal, text = machine.legal(state, role)[0], texts[name]
         move = {_unnamed(machine.move_text(id_)): id_ for id_ in legal}.get(canonical(text))
         if move is None:
             raise MatchError(f"{text} is not legal for {name}")
@@ -565,13 +561,11 @@ def _turn(
     moves = dict(zip(machine.roles, map(machine.move_text, joint), strict=True))
     stepped = machine.step(state, np.array([joint], dtype=np.int64))
     seen = map(machine.percept_texts, stepped.percepts[0].tolist())
-    lost = archived.lost.get(number, {})
     submitted: dict[str, str | None] = {
         role: move for role, move in moves.items() if role != RANDOM
     }
     faults = []
-    for index, (kind, request) in sorted(lost.items()):
-        loser = (archived.roles or machine.roles)[index].strip().lower()
+    for loser, (kind, request) in lost.items():
         if loser in submitted:
             submitted[loser] = None if request is None else canonical(request)
             faults.append(Fault(number, loser, kind, f"{request or 'no move'}, says the archive"))
@@ -594,31 +588,26 @@ def _compare(archived: Archived, number: int, machine: Machine, state: States) -
 
 
 def _goals(
-    archived: Archived, order: Sequence[int], machine: Machine, state: States
+    archived: Archived, roles: Sequence[str], machine: Machine, state: States
 ) -> dict[str, float | None]:
     if not machine.terminal(state)[0]:
         if archived.unfinished is None:
             raise MatchError(f"the game is not over after turn {len(archived.moves)}")
         return dict.fromkeys(machine.roles)
     goals = dict(zip(machine.roles, machine.goals(state)[0].tolist(), strict=True))
-    for role, index in zip(machine.roles, order, strict=True):
-        score = archived.scores[index] if archived.scores and index < len(archived.scores) else None
-        if score is not None and score != goals[role]:
+    for role, score in zip(roles, archived.scores or (), strict=False):
+        if score != goals[role]:
             raise MatchError(f"the rules give {role} {goals[role]:g} points, the file {score:g}")
     return dict(goals)
 
 
-def _players(archived: Archived, order: Sequence[int], machine: Machine) -> dict[str, str]:
-    names = list(archived.players)
-    roles = [(role, index) for role, index in zip(machine.roles, order, strict=True)]
-    if len(names) == len(roles) - 1:  # nobody is named for chance
-        chance = next((index for role, index in roles if role == RANDOM), len(names))
-        names.insert(chance, RANDOM)
-    return {
-        role: (names[index].strip() if index < len(names) else "") or UNKNOWN_PLAYER
-        for role, index in roles
-        if role != RANDOM
-    }
+def _players(listed: Sequence[str], roles: Sequence[str], machine: Machine) -> dict[str, str]:
+    named = roles
+    if len(listed) == len(roles) - 1:  # nobody is named for chance
+        named = [role for role in roles if role != RANDOM]
+    names = dict(zip(named, listed, strict=False))
+    players = (role for role in machine.roles if role != RANDOM)
+    return {role: names.get(role, "").strip() or UNKNOWN_PLAYER for role in players}
 
 
 def finite(value: str | float) -> float | None:

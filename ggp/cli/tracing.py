@@ -118,12 +118,13 @@ def random_trace(
         until_s: time on the monotonic clock at which the match is cut off.
         show: receives every step.
     """
-    steps: list[dict[str, Any]] = []
-    state = machine.initial()
-    while not machine.terminal(state)[0] and len(steps) < max_turns and time.monotonic() < until_s:
-        row = [int(random_moves(machine, state, r, rng)[0]) for r in range(len(machine.roles))]
-        state = _play(machine, state, row, steps, show)
-    return _finish(machine, state, steps, show)
+
+    def draw(state: States, number: int) -> list[int] | None:
+        if machine.terminal(state)[0] or number >= max_turns or time.monotonic() >= until_s:
+            return None
+        return [int(random_moves(machine, state, r, rng)[0]) for r in range(len(machine.roles))]
+
+    return _traced(machine, draw, show)
 
 
 def given_trace(machine: Machine, joint_moves: Sequence[object], name: str) -> dict[str, Any]:
@@ -136,15 +137,16 @@ def given_trace(machine: Machine, joint_moves: Sequence[object], name: str) -> d
     Raises:
         ConfigError: one of them is malformed or illegal; the message lists the legal ones.
     """
-    steps: list[dict[str, Any]] = []
-    state = machine.initial()
-    for number, joint_move in enumerate(joint_moves):
+
+    def read(state: States, number: int) -> list[int] | None:
+        if number == len(joint_moves):
+            return None
         try:
-            row = _read_joint_move(machine, state, joint_move)
+            return _read_joint_move(machine, state, joint_moves[number])
         except (ConfigError, IllegalMoveError) as error:
             raise ConfigError(f"{name}: step {number}: {error}") from error
-        state = _play(machine, state, row, steps, _show_nothing)
-    return _finish(machine, state, steps, _show_nothing)
+
+    return _traced(machine, read, _show_nothing)
 
 
 def _warn_of_the_end(program: GameDefinition, turns: int, max_turns: int) -> None:
@@ -192,26 +194,45 @@ def _first_moves(moves: Sequence[str]) -> str:
     return ", ".join(moves[:20]) + (", ..." if len(moves) > 20 else "")
 
 
-def _play(
-    machine: Machine, state: States, row: list[int], steps: list[dict[str, Any]], show: _ShowStep
-) -> States:
-    """Append the step of a joint move to `steps`; returns the next state."""
-    step = _describe(machine, state)
-    step["joint_move"] = {
-        role: machine.move_text(move) for role, move in zip(machine.roles, row, strict=True)
-    }
-    try:
-        stepped = machine.step(state, np.array([row], dtype=np.int64))
-    except ReasonerLimitError:
-        show(len(steps), step)  # the joint move that led there
-        raise
-    step["percepts"] = {
-        role: list(machine.percept_texts(int(percept)))
-        for role, percept in zip(machine.roles, stepped.percepts[0], strict=True)
-    }
-    show(len(steps), step)
-    steps.append(step)
-    return stepped.states
+def _traced(
+    machine: Machine, next_row: Callable[[States, int], list[int] | None], show: _ShowStep
+) -> dict[str, Any]:
+    """The steps of a match, the last state, and the goals if that is terminal.
+
+    Args:
+        next_row: the move of each role in a state after so many steps; None to stop there.
+    """
+    state, steps = machine.initial(), list[dict[str, Any]]()
+    while (row := next_row(state, len(steps))) is not None:
+        step = _describe(machine, state)
+        step["joint_move"] = {
+            role: machine.move_text(move) for role, move in zip(machine.roles, row, strict=True)
+        }
+        try:
+            stepped = machine.step(state, np.array([row], dtype=np.int64))
+        except ReasonerLimitError:
+            show(len(steps), step)  # the joint move that led there
+            raise
+        step["percepts"] = {
+            role: list(machine.percept_texts(int(percept)))
+            for role, percept in zip(machine.roles, stepped.percepts[0], strict=True)
+        }
+        show(len(steps), step)
+        steps.append(step)
+        state = stepped.states
+    last = _describe(machine, state)
+    show(len(steps), last)
+    goals = None
+    if last["terminal"]:
+        values = machine.goals(state)[0].tolist()
+        goals = {
+            role: int(value) if value.is_integer() else value
+            for role, value in zip(machine.roles, values, strict=True)
+        }
+    trace: dict[str, Any] = {"roles": list(machine.roles), "steps": [*steps, last], "goals": goals}
+    if goals is not None and isinstance(machine, HasUtilities):
+        trace["utilities"] = utilities_of(machine, goals)
+    return trace
 
 
 def _describe(machine: Machine, state: States) -> dict[str, Any]:
@@ -241,25 +262,6 @@ def _describe(machine: Machine, state: States) -> dict[str, Any]:
             },
         }
     return described
-
-
-def _finish(
-    machine: Machine, state: States, steps: list[dict[str, Any]], show: _ShowStep
-) -> dict[str, Any]:
-    """The trace with its last state, and with goals if that is terminal."""
-    last = _describe(machine, state)
-    show(len(steps), last)
-    goals = None
-    if last["terminal"]:
-        values = machine.goals(state)[0].tolist()
-        goals = {
-            role: int(value) if value.is_integer() else value
-            for role, value in zip(machine.roles, values, strict=True)
-        }
-    trace: dict[str, Any] = {"roles": list(machine.roles), "steps": [*steps, last], "goals": goals}
-    if goals is not None and isinstance(machine, HasUtilities):
-        trace["utilities"] = utilities_of(machine, goals)
-    return trace
 
 
 def _show(lines: Iterable[str]) -> None:

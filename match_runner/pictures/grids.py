@@ -292,14 +292,7 @@ def _fitted(head: Candidate, candidate: Candidate) -> Candidate | None:
         candidate = replace(candidate, layers=(candidate.side,), content=content)
     if [set(v) for v in layer_values(head)] != [set(v) for v in layer_values(candidate)]:
         return None
-    if _overlap(head.orders, candidate.orders):
-        return candidate
-    if candidate.rows is None or candidate.orders[1] is None:
-        return None
-    turned = (candidate.orders[1], candidate.orders[0])
-    if not _overlap(head.orders, turned):
-        return None
-    return replace(candidate, columns=candidate.rows, rows=candidate.columns, orders=turned)
+    return candidate if _overlap(head.orders, candidate.orders) else None
 
 
 def _overlap(

@@ -48,7 +48,7 @@ class Moves:
                 return index, (((), leaves[0], grid.rows[grid.core[2]]),)
         for index, grid in enumerate(self.grids):
             layer = self._layer(index, grid, skeleton, role)
-            cells = tuple(_spots(grid, leaves, layer))
+            cells = tuple(spot for _, spot in _read(grid, leaves, layer) if spot is not None)
             if cells:
                 return index, cells
         return -1, ()
@@ -133,10 +133,6 @@ def _leaves(atom: Term, relation: str) -> list[tuple[Skeleton, tuple[Term, ...]]
 def _coordinates(place: Place, leaves: Sequence[Term]) -> set[Term]:
     rows = () if place.rows is None else place.rows.leaves
     return {leaves[i] for i in (*place.columns.leaves, *rows)}
-
-
-def _spots(grid: Grid, leaves: Sequence[str], layer: tuple[str, ...] | None) -> Iterator[Spot]:
-    yield from (spot for _, spot in _read(grid, leaves, layer) if spot is not None)
 
 
 def _read(

@@ -13,7 +13,16 @@ from itertools import islice, product
 
 from ggp.gdl.analysis.domains import MAX_DEPTH, Domains, Position, occurrences, position
 from ggp.gdl.program import INIT, NEXT, TRUE, Literal, NormalRule, Program
-from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, substitute
+from ggp.gdl.terms import (
+    Compound,
+    Signature,
+    Symbol,
+    Term,
+    Variable,
+    signature,
+    substitute,
+    variables,
+)
 
 Skeleton = tuple[Signature | None, ...]
 """Functions of a term from left to right, None for each leaf."""
@@ -134,13 +143,11 @@ def _initial(program: Program, values: Values) -> Mapping[Skeleton, list[tuple[s
 
 
 def _instances(rule: NormalRule, term: Term, values: Values, limit: int) -> Iterator[Term]:
-    if not variables_in(term):
+    if not any(variables(term)):
         yield from [term][:limit]
         return
     bound = values.bind(rule)
-    names = list(
-        dict.fromkeys(leaf.name for leaf in flatten(term)[1] if isinstance(leaf, Variable))
-    )
+    names = list(dict.fromkeys(variable.name for variable in variables(term)))
     size = 1
     for name in names:
         size *= len(bound.get(name, ()))
@@ -295,7 +302,7 @@ class _Spread:
         self.tight: dict[Position, Names] = {}
         self._domains, self._facts = domains, facts
         self._work = 0
-        rules = [rule for rule in program.rules if rule.body or variables_in(rule.head)]
+        rules = [rule for rule in program.rules if rule.body or any(variables(rule.head))]
         for rule in program.rules:
             if not rule.body:
                 self._add_all(rule, {}, {})
@@ -412,18 +419,6 @@ class _Spread:
             for i in range(function[1]):
                 changed |= self._copy((*source, (function, i)), (*target, (function, i)))
         return changed
-
-
-def variables_in(term: Term) -> bool:
-    """Whether a term has variables."""
-    pending = [term]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, Variable):
-            return True
-        if isinstance(item, Compound):
-            pending += item.args
-    return False
 
 
 def _key(atom: Term) -> Key:

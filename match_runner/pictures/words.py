@@ -42,7 +42,7 @@ class GameWords:
 
     def move(self, move: Term, role: str) -> str:
         """A move of a role."""
-        saying = self._find("moves", move)
+        saying = self._find("moves", flatten(move))
         if saying:
             return saying
         if str(move) in WAITING:
@@ -71,12 +71,12 @@ class GameWords:
         if isinstance(percept, Compound) and percept.name == PLAIN and len(percept.args) == 2:
             role = str(percept.args[0])
             return _short(f"{plain(role)}: {self.move(percept.args[1], role)}")
-        text = self._find("percepts", percept, {WHOSE: whose})
+        text = self._find("percepts", flatten(percept), {WHOSE: whose})
         return in_order(percept) if text is None else text
 
     def fluent(self, fluent: Term) -> str | None:
         """A fluent that holds; empty for bookkeeping, None if the game has no words for it."""
-        text = self._find("fluents", fluent)
+        text = self._find("fluents", flatten(fluent))
         if text is not None:
             return text
         if isinstance(fluent, Compound) and fluent.name == CONTROL and len(fluent.args) == 1:
@@ -92,20 +92,17 @@ class GameWords:
         """
         skeleton, leaves = flatten(fluent)
         shown = [Symbol(gap) if i in gaps else leaf for i, leaf in enumerate(leaves)]
-        return self._of_leaves("fluents", skeleton, shown)
+        return self._find("fluents", (skeleton, shown))
 
-    def _find(self, kind: str, term: Term, given: Mapping[str, str] = NOTHING) -> str | None:
-        return self._of_leaves(kind, *flatten(term), given)
-
-    def _of_leaves(
+    def _find(
         self,
         kind: str,
-        skeleton: Skeleton,
-        leaves: Sequence[Term],
+        flat: tuple[Skeleton, Sequence[Term]],
         given: Mapping[str, str] = NOTHING,
     ) -> str | None:
+        """The first saying of a kind that matches a term, given flat."""
         for saying in self._sayings.get(kind, ()):
-            text = saying.of(skeleton, leaves, given)
+            text = saying.of(*flat, given)
             if text is not None:
                 return _short(text)
         return None
