@@ -44,6 +44,7 @@ from ggp.players import describe_player
 from ggp.players.spec import PLAYERS
 from match_runner.table.guard import Door, Guard
 from match_runner.table.held_match import ALL, HeldMatch, seat_of
+from match_runner.table.match_folder import MatchSetup
 from match_runner.table.match_manager import LOBBY, NOBODY, MatchManager
 from match_runner.table.mind import MindTask, known_turns
 from match_runner.table.options import (
@@ -225,10 +226,8 @@ class TableAnswers:
         match, audience = self._watched(request)
         if audience != ALL:
             raise HTTPException(403, "minds are open when the match is over")
-        setup = match.setup
-        side_file = None if setup.side_file is None else Path(setup.side_file)
         frames = await self._manager.replays.frames(match, audience)
-        return self._mind(request, frames, setup.game, setup.rules, side_file, setup.roles)
+        return self._mind(request, frames, match.setup, match.setup.roles)
 
     async def download(self, request: Request) -> Response:
         """The record of a match that is over, as a file."""
@@ -273,7 +272,7 @@ class TableAnswers:
     async def record_mind(self, request: Request) -> Response:
         """Belief and values of a role in a recorded match before a turn."""
         match, frames = await self._manager.replays.replay_file(request.path_params["name"])
-        return self._mind(request, frames, match.game, match.rules, match.side_file, match.minds)
+        return self._mind(request, frames, match, match.minds)
 
     # ---------------------------------------------------------------- private
 
@@ -301,9 +300,7 @@ class TableAnswers:
         self,
         request: Request,
         frames: list[str],
-        game: str,
-        rules: str,
-        side_file: Path | None,
+        match: MatchSetup | ReplayedMatch,
         roles: tuple[str, ...],
     ) -> Response:
         query = request.query_params
@@ -313,9 +310,9 @@ class TableAnswers:
         # After the last turn, the mind is as it was before it: nobody thinks any more.
         is_over = json.loads(frames[turn])["over"]
         task = MindTask(
-            game=game,
-            rules=rules,
-            side_file=side_file,
+            game=match.game,
+            rules=match.rules,
+            side_file=match.side_file,
             role=role,
             turns=known_turns(frames, role, max(0, turn - is_over)),
             seed=number_of(query.get("seed", "0"), "seed"),

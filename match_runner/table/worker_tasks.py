@@ -359,7 +359,7 @@ _PLACE = re.compile(r"^<term>:\d+:\d+: (error: )?")
 """Where an error is in a term that no file has."""
 
 
-def preview(name: str, text: str, side_file: str | None) -> Json:
+def preview(name: str, text: str, side_file: Path | None) -> Json:
     """A game for its card in the lobby.
 
     Returns:
@@ -371,7 +371,7 @@ def preview(name: str, text: str, side_file: str | None) -> Json:
         ConfigError: the rules cannot be played; says why in one line.
     """
     try:
-        return _preview(name, text, None if side_file is None else Path(side_file))
+        return _preview(name, text, side_file)
     except GGPError as error:
         line = str(error).partition("\n")[0]
         raise ConfigError(_PLACE.sub("", line)) from error

@@ -20,9 +20,7 @@ from tests.table.live import SECRETS, WORDS, LiveTable, live_table
 
 def preview_of(game: str) -> Any:
     path = find_game(game)
-    side_file = side_file_of(path)
-    text = path.read_text(encoding="utf-8")
-    return preview(game, text, None if side_file is None else str(side_file))
+    return preview(game, path.read_text(encoding="utf-8"), side_file_of(path))
 
 
 @pytest.mark.parametrize(
