@@ -25,9 +25,8 @@ from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S
 from match_runner.remote.wire import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
 from match_runner.series.course import course_of, draw_course
-from match_runner.series.holding import Snapshot, StoragePlace
+from match_runner.series.holding import MATCH_SECONDS, Snapshot, StoragePlace
 from match_runner.series.verdicts import DECIDED, DEFAULT_MOST, DEFAULT_WORTH, SPAN, StoppingRule
-from match_runner.workers.executor import MATCH_SECONDS
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

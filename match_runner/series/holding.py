@@ -1,13 +1,14 @@
 """The body of every command that plays a series: play the missing matches, show results and errors.
 
-Settings of a series and a place to store it come in; a snapshot of its matches goes to the command,
-which prints it, and the exit code goes out. `read_series` reads a stored series again.
+Settings of a series and a place to play and store it come in; a snapshot of its matches goes to the
+command, which prints it, and the exit code goes out. `read_series` reads a stored series again.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import math
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -35,7 +36,10 @@ from match_runner.series.verdicts import (
     StoppingRule,
     forecast_text,
 )
-from match_runner.workers.executor import Executor, open_executor
+from match_runner.workers.executor import Executor, InlineExecutor, LocalPool
+
+MATCH_SECONDS = 3600
+"""Default time limit of a match, in seconds."""
 
 
 class Summary(Protocol):
@@ -142,6 +146,40 @@ def hold_series(
     for problem in problems:
         show_error(problem)
     return EXIT_FAILED if problems else 0
+
+
+@contextmanager
+def open_executor(
+    jobs: int | None, scheduler: str | None, match_seconds: float = MATCH_SECONDS
+) -> Iterator[Executor]:
+    """Open an executor that plays matches; closing it gives up unfinished matches.
+
+    Args:
+        jobs: number of parallel processes on this machine; 0 to play in this process; None for one.
+        scheduler: address of a Dask scheduler, or path of its scheduler file; None for this
+            machine.
+        match_seconds: time limit of a match, which then counts as crashed; 0 for none.
+
+    Raises:
+        ConfigError: the scheduler cannot be used, or both `jobs` and `scheduler` are given.
+    """
+    limit_s = match_seconds or math.inf
+    executor: Executor
+    if scheduler is None:
+        executor = InlineExecutor() if jobs == 0 else LocalPool(jobs or 1, limit_s)
+    elif jobs is not None:
+        raise ConfigError(
+            "--jobs is for this machine; with --scheduler, the threads of its workers set the "
+            "number of parallel matches: leave one of them out"
+        )
+    else:
+        from match_runner.workers.cluster import ClusterExecutor  # Dask is slow to import
+
+        executor = ClusterExecutor(scheduler, limit_s)
+    try:
+        yield executor
+    finally:
+        executor.close()
 
 
 def printer(summarize: Callable[[Snapshot], Summary], *, as_json: bool) -> Show:

@@ -2,9 +2,8 @@
 
 `Executor` is a protocol, so that a cluster can take the place of this machine. `LocalPool` keeps
 worker processes on this machine (`ggp.run.calls`). It interrupts a worker before it kills it, so
-that a match with players elsewhere can send them the end of the match. `open_executor` chooses this
-process, local processes or a cluster. `run_all` has a function called for every task, passes
-results on as they come, and tries again after a crash.
+that a match with players elsewhere can send them the end of the match. `run_all` has a
+function called for every task, passes results on as they come, and tries again after a crash.
 """
 
 from __future__ import annotations
@@ -17,15 +16,14 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import Future
-from contextlib import contextmanager
 from functools import cache
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from ggp.console import setup_logging
-from ggp.errors import NOTE, ConfigError, GGPError, MatchError
+from ggp.errors import NOTE, GGPError, MatchError
 from ggp.run import processes
 from ggp.run.calls import Child, ChildLostError
 from ggp.run.clocks import process_cpu_seconds
@@ -281,47 +279,6 @@ def _drop_pool(pool: LocalPool) -> None:
         _, timer = _idle.pop(pool)
     timer.cancel()
     pool.close()
-
-
-# ------------------------------------------------------------------------
-# Opens the executor that a command's options name, and runs many tasks on it.
-
-MATCH_SECONDS = 3600
-"""Default time limit of a match, in seconds."""
-
-
-@contextmanager
-def open_executor(
-    jobs: int | None, scheduler: str | None, match_seconds: float = MATCH_SECONDS
-) -> Iterator[Executor]:
-    """Open an executor that plays matches; closing it gives up unfinished matches.
-
-    Args:
-        jobs: number of parallel processes on this machine; 0 to play in this process; None for one.
-        scheduler: address of a Dask scheduler, or path of its scheduler file; None for this
-            machine.
-        match_seconds: time limit of a match, which then counts as crashed; 0 for none.
-
-    Raises:
-        ConfigError: the scheduler cannot be used, or both `jobs` and `scheduler` are given.
-    """
-    limit_s = match_seconds or math.inf
-    executor: Executor
-    if scheduler is None:
-        executor = InlineExecutor() if jobs == 0 else LocalPool(jobs or 1, limit_s)
-    elif jobs is not None:
-        raise ConfigError(
-            "--jobs is for this machine; with --scheduler, the threads of its workers set the "
-            "number of parallel matches: leave one of them out"
-        )
-    else:
-        from match_runner.workers.cluster import ClusterExecutor  # Dask is slow to import
-
-        executor = ClusterExecutor(scheduler, limit_s)
-    try:
-        yield executor
-    finally:
-        executor.close()
 
 
 # ------------------------------------------------------------------------

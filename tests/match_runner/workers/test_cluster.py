@@ -18,6 +18,7 @@ from ggp.errors import ConfigError, MatchError
 from ggp.labs.learning.learnt_seeds import Task, learn_seed, learn_seeds
 from ggp.machine import Limits
 from match_runner.match.conditions import Conditions
+from match_runner.series.holding import open_executor
 from match_runner.series.match_task import MatchTask, play
 from match_runner.series.outcomes import Played
 from match_runner.series.runner import run_series
@@ -28,7 +29,6 @@ from match_runner.workers.executor import (
     LocalPool,
     WorkerCrashError,
     WorkerFailedError,
-    open_executor,
 )
 from tests.match_runner.series.comparisons import num_matches, rows_of, series_of
 from tests.match_runner.series.test_compare_command import run, start, wait_for_matches
