@@ -27,14 +27,14 @@ COMMANDS = {
     ),
     "exploit": LaterCommand("ggp.cli.solve", "Measure a player's distance from optimal play."),
     "games": LaterCommand(
-        "ggp.cli.game_list",
+        "ggp.cli.games",
         "List the games that come with ggp, or describe GAME in words.",
     ),
     "info": LaterCommand(
         "ggp.cli.rulesheets", "Show the roles of a game, its size and its backend."
     ),
     "new": LaterCommand(
-        "ggp.cli.new", "Write a small commented game to FILE to start your own from."
+        "ggp.cli.games", "Write a small commented game to FILE to start your own from."
     ),
     "players": LaterCommand(
         "ggp.cli.players", "List all players, or the named ones, with their options."
