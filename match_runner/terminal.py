@@ -25,7 +25,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ggp import report
-from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, console_on, show_error, spinner
+from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, console_on, spinner
 from ggp.errors import ConfigError, GDLError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.formal import IGNORED
@@ -58,6 +58,7 @@ from match_runner.series.holding import (
     StoragePlace,
     each_warning_once,
     problems_of,
+    report_problems,
 )
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.series.outcomes import Played
@@ -128,9 +129,7 @@ def play_in_terminal(
         snapshot = Snapshot(series, len(planned_matches), matches, {})
         show(snapshot)
         problems = [*problems_of(snapshot), *problems]
-    for problem in problems:
-        show_error(problem)
-    code = EXIT_FAILED if problems else 0
+    code = report_problems(problems)
     return code if screen.departure is None else _code_of(screen.departure)
 
 

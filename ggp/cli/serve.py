@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import Full, Queue
@@ -233,7 +234,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         is_compiled = are_cached(player, options.backend)
         prepare = None if is_compiled else partial(_compile, player, options.backend)
         status_file = StatusFile(bound[1], player)
-        options = replace(options, tell=_Teller().tell, show=status_file.write)
+        options = replace(options, tell=_teller(), show=status_file.write)
         host = Host(options, custody.connect if custody.can_connect else None, since_s, prepare)
         server = HttpServer(host, custody)
         with server.stopped_by_signals():
@@ -259,23 +260,23 @@ async def _compile(player: str, backend: str) -> None:
     tell(f"compiled in {progress.seconds:.0f} s: ready")
 
 
-class _Teller:
-    """Prints lines on standard output in a thread, so that a slow reader cannot delay moves."""
+def _teller() -> Callable[[str], None]:
+    """A function that prints lines on standard output in a thread, so that a slow reader cannot
+    delay moves; none if too many wait to be read."""
+    lines: Queue[str] = Queue(_MAX_LINES)
 
-    def __init__(self) -> None:
-        self._lines: Queue[str] = Queue(_MAX_LINES)
-        Thread(target=self._print, name="ggp-operator", daemon=True).start()
-
-    def tell(self, text: str) -> None:
-        """Print a line, unless too many wait to be read."""
-        with suppress(Full):
-            self._lines.put_nowait(text)
-
-    def _print(self) -> None:
+    def print_lines() -> None:
         # Not by `sys.stdout`: at exit, Python would need its lock, which this thread may hold.
         with suppress(OSError, ValueError):
             while True:
-                os.write(sys.stdout.fileno(), f"{self._lines.get()}\n".encode(errors="replace"))
+                os.write(sys.stdout.fileno(), f"{lines.get()}\n".encode(errors="replace"))
+
+    def put(text: str) -> None:
+        with suppress(Full):
+            lines.put_nowait(text)
+
+    Thread(target=print_lines, name="ggp-operator", daemon=True).start()
+    return put
 
 
 class _Progress:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
@@ -240,7 +239,7 @@ def import_matches(files: tuple[Path, ...], game: str | None, folder: Path, as_j
             advance(now=match.location)
             rules = rules or _rules(game, match.location, archived.game)
             try:
-                record = record_of(archived, rules.name, rules.program, rules.machine)
+                record = record_of(archived, *rules)
             except (MatchError, MachineError) as error:
                 problems.say(f"{match.location}: {error}", EXIT_FAILED)
                 continue
@@ -282,16 +281,8 @@ class _Problems:
         self.code = max(self.code, code)
 
 
-class _Rules(NamedTuple):
-    """The rules of all matches: their name, and a machine that plays by them."""
-
-    name: str
-    program: GameDefinition
-    machine: Machine
-
-
-def _rules(game: str | None, match_name: str, address: str) -> _Rules:
-    """Load the rules.
+def _rules(game: str | None, match_name: str, address: str) -> tuple[str, GameDefinition, Machine]:
+    """The name of the rules of all matches, the rules, and a machine that plays by them.
 
     Args:
         game: name or path that the user gave; None without one.
@@ -306,7 +297,7 @@ def _rules(game: str | None, match_name: str, address: str) -> _Rules:
         raise ConfigError(f"give the rules of these matches: --game GAME{hint if address else ''}")
     program = load_program(game)
     hint_at_warnings(game, program.diagnostics)
-    return _Rules(game, program, build_machine(program))
+    return game, program, build_machine(program)
 
 
 def _read(files: Iterable[Path], problems: _Problems) -> Iterator[tuple[Path, Unread, Archived]]:

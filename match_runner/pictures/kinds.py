@@ -25,10 +25,7 @@ from match_runner.pictures.grids import MAX_CELLS, MAX_LAYERS, Grid, Place, word
 from match_runner.pictures.moves import Spot
 from match_runner.pictures.shapes import FluentLeaf, FluentShape, Skeleton, flatten
 from match_runner.pictures.side_file import plain
-from match_runner.pictures.words import in_order
-
-LONGEST = 120
-"""Most characters of a text; the rest is cut off."""
+from match_runner.pictures.words import in_order, short
 
 LONGEST_FACT = 400
 """Most characters of a whole fact."""
@@ -89,14 +86,15 @@ class Kind(NamedTuple):
         certain: reduces a part to its certain facts, None if there are none; may change the part.
         is_view: whether a part deserves a picture if it consists of percepts.
         words: the part in plain text, where the terminal does not draw it.
-        lines: the part in words for people, without bookkeeping, for the text beside the boards.
+        lines: the part in words for people, without bookkeeping, for the text beside the boards;
+            None for its plain text.
     """
 
     take: Callable[[Rules, Sequence[DrawnFact]], Taken]
     certain: Callable[[Json], Json | None]
     is_view: Callable[[Json], bool] = lambda part: False
     words: Callable[[Json], str] = str
-    lines: Callable[[Json], Sequence[str]] = lambda part: [str(part["words"])]
+    lines: Callable[[Json], Sequence[str]] | None = None
 
 
 @dataclass(slots=True)
@@ -114,11 +112,6 @@ class Picture:
     def to_json(self) -> Json:
         """The picture as the page reads it: dicts, lists, strings and numbers."""
         return {**self.parts, "owners": list(self.owners)}
-
-
-def short(text: str, longest: int = LONGEST) -> str:
-    """A text, cut off if it is too long."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def id_part(name: str) -> str:
@@ -528,6 +521,11 @@ def lines_of_table(part: Json) -> Sequence[str]:
     return words or plain
 
 
+def text_of_fact(part: Json) -> str:
+    """A fact as KIF."""
+    return str(part["text"])
+
+
 def certain_fact(part: Json) -> Json | None:
     """The fact if it is certain, else None."""
     return part if part["share"] >= 1.0 else None
@@ -535,19 +533,9 @@ def certain_fact(part: Json) -> Json | None:
 
 KINDS: Mapping[str, Kind] = {
     "boards": Kind(take_on_boards, certain_board, is_view=has_items),
-    "cards": Kind(
-        take_into_hands,
-        certain_hand,
-        words=words_of_hand,
-        lines=lambda part: [words_of_hand(part)],
-    ),
-    "counters": Kind(
-        take_counters,
-        certain_counter,
-        words=words_of_counter,
-        lines=lambda part: [words_of_counter(part)],
-    ),
+    "cards": Kind(take_into_hands, certain_hand, words=words_of_hand),
+    "counters": Kind(take_counters, certain_counter, words=words_of_counter),
     "tables": Kind(take_into_tables, certain_table, lines=lines_of_table),
-    "facts": Kind(take_facts, certain_fact, words=lambda fact: str(fact["text"])),
+    "facts": Kind(take_facts, certain_fact, words=text_of_fact, lines=lambda fact: [fact["words"]]),
 }
 """Kinds by their names in JSON. They take facts, and are drawn, in this order."""

@@ -29,12 +29,11 @@ from match_runner.pictures.kinds import (
     cell_id,
     fact,
     headers_of,
-    short,
 )
 from match_runner.pictures.moves import Moves, moves_of
 from match_runner.pictures.shapes import Values, chains_of, flatten, shapes_of
 from match_runner.pictures.side_file import NO_SIDE_FILE, plain, read_side_file
-from match_runner.pictures.words import CONTROL, GameWords, in_order
+from match_runner.pictures.words import CONTROL, GameWords, in_order, short
 
 _GAP = "\N{HORIZONTAL ELLIPSIS}"
 """Stands for what differs in a kind of fluents."""

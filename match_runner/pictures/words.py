@@ -23,8 +23,8 @@ WAITING = frozenset({"noop", "no_op", "wait"})
 CONTROL = "control"
 """The fluent that says whose turn it is, in most rulesheets."""
 
-MAX_LETTERS = 200
-"""Most characters of a text in words; the rest is cut off."""
+LONGEST, MAX_LETTERS = 120, 200
+"""Most characters of a text, and of a text in words; the rest is cut off."""
 
 _TO = " to "
 
@@ -60,7 +60,7 @@ class GameWords:
                 words += f" {text}"
         if len(parts) == 3 and str(parts[0]) == "move" and cells[1] and cells[2]:
             words = words.removeprefix("move ")
-        return _short(words)
+        return short(words, MAX_LETTERS)
 
     def percept(self, percept: Term, whose: str = "the") -> str:
         """A percept of a role; empty for one that the board shows.
@@ -70,7 +70,7 @@ class GameWords:
         """
         if isinstance(percept, Compound) and percept.name == PLAIN and len(percept.args) == 2:
             role = str(percept.args[0])
-            return _short(f"{plain(role)}: {self.move(percept.args[1], role)}")
+            return short(f"{plain(role)}: {self.move(percept.args[1], role)}", MAX_LETTERS)
         text = self._find("percepts", flatten(percept), {WHOSE: whose})
         return in_order(percept) if text is None else text
 
@@ -81,7 +81,7 @@ class GameWords:
             return text
         if isinstance(fluent, Compound) and fluent.name == CONTROL and len(fluent.args) == 1:
             mover = str(fluent.args[0])
-            return _short(f"{'chance' if mover == RANDOM else plain(mover)} to move")
+            return short(f"{'chance' if mover == RANDOM else plain(mover)} to move", MAX_LETTERS)
         return None
 
     def around(self, fluent: Term, gaps: Collection[int], gap: str = " ") -> str | None:
@@ -104,7 +104,7 @@ class GameWords:
         for saying in self._sayings.get(kind, ()):
             text = saying.of(*flat, given)
             if text is not None:
-                return _short(text)
+                return short(text, MAX_LETTERS)
         return None
 
 
@@ -119,7 +119,7 @@ def in_order(term: Term) -> str:
             pending += reversed(item.args)
         else:
             names.append(plain(str(item)))
-    return _short(" ".join(names))
+    return short(" ".join(names), MAX_LETTERS)
 
 
 def _cell(spot: Spot) -> str:
@@ -131,5 +131,6 @@ def _cell(spot: Spot) -> str:
     return f"{column}{row}" if joined else f"{plain(column)},{plain(row)}"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 1]}…"
+def short(text: str, longest: int = LONGEST) -> str:
+    """A text, cut off if it is too long."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -138,11 +138,12 @@ def hold_series(
         hint = "; the same command continues" if place.folder else ""
         tell(f"interrupted after {len(snapshot.matches)} of {snapshot.planned} matches{hint}")
         return EXIT_INTERRUPTED
-    problems = [
-        *(f"{failure}; the same command tries again" for failure in failures),
-        *problems_of(snapshot),
-        *files.problems,
-    ]
+    again = (f"{failure}; the same command tries again" for failure in failures)
+    return report_problems([*again, *problems_of(snapshot), *files.problems])
+
+
+def report_problems(problems: Sequence[str]) -> int:
+    """Show errors, and return the exit code of the command."""
     for problem in problems:
         show_error(problem)
     return EXIT_FAILED if problems else 0
