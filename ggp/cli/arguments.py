@@ -195,6 +195,28 @@ class FolderPath(_NonEmptyPath):
         self.name = "folder"
 
 
+def file_option(*names: str, **how: Any) -> Callable[[_F], _F]:
+    """An option with the path of a file; for `how` see `click.option`."""
+    return click.option(*names, type=FilePath(), metavar="FILE", **how)
+
+
+def folder_option(*names: str, **how: Any) -> Callable[[_F], _F]:
+    """An option with the path of a folder."""
+    return click.option(*names, type=FolderPath(), metavar="DIR", **how)
+
+
+def count_option(*names: str, minimum: int = 1, **how: Any) -> Callable[[_F], _F]:
+    """An option with a whole number; the help shows its default, if it has one."""
+    number = click.IntRange(min=minimum)
+    return click.option(*names, type=number, **{"show_default": "default" in how, **how})
+
+
+def amount_option(*names: str, **how: Any) -> Callable[[_F], _F]:
+    """An option with a finite number above 0; the help shows its default, if it has one."""
+    number = FiniteRange(min=0, min_open=True)
+    return click.option(*names, type=number, **{"show_default": "default" in how, **how})
+
+
 class Renamed(click.Option):
     """An option of two names; the first is an earlier one, which works and is not in the help."""
 
@@ -300,15 +322,12 @@ def length_options(usual_rounds: int | None = None) -> Callable[[_F], _F]:
     """
 
     def decorate(command: _F) -> _F:
-        command = click.option(
+        command = count_option(
             "--rounds",
-            type=click.IntRange(min=1),
             show_default=usual_rounds and str(usual_rounds),
             help="Number of rounds; in each, every player plays every role once.",
         )(command)
-        return click.option("--matches", type=click.IntRange(min=1), help="Number of matches.")(
-            command
-        )
+        return count_option("--matches", help="Number of matches.")(command)
 
     return decorate
 
@@ -360,12 +379,10 @@ def _limits(ctx: click.Context, param: object, seconds: float) -> Limits:
 
 def limits_option(command: _F) -> _F:
     """`--grounding-seconds`, passed to the command as `limits` for `build_machine`."""
-    return click.option(
+    return amount_option(
         "--grounding-seconds",
         "limits",
-        type=FiniteRange(min=0, min_open=True),
         default=DEFAULT_GROUNDING_S,
-        show_default=True,
         metavar="SECONDS",
         callback=_limits,
         help="Maximum CPU time for the fast backend to compile a new game.",
@@ -378,9 +395,8 @@ def threads_option(usual: str = "1") -> Callable[[_F], _F]:
     Args:
         usual: the default, for the help.
     """
-    return click.option(
+    return count_option(
         "--threads",
-        type=click.IntRange(min=1),
         show_default=usual,
         help="Processors for a batch of playouts and for a decision of hyperplay2; without a "
         "clock, results do not depend on their number.",

@@ -21,9 +21,10 @@ import numpy as np
 
 from ggp.belief import HyperPlaySampler, PathTree, in_words
 from ggp.cli.arguments import (
-    FilePath,
     GameOptions,
     complete_role,
+    count_option,
+    file_option,
     game_command,
     read_json_list,
     read_term,
@@ -110,22 +111,10 @@ def history_options(without: str) -> Callable[[Callable[..., Any]], Callable[...
         ) -> Any:
             return function(*args, origin=Origin.by(history, record, turn), **others)
 
-        click.option(
-            "--turn",
-            type=click.IntRange(min=1),
-            help="Decision of the recorded match, counted from 1.",
-        )(command)
-        click.option(
-            "--record",
-            type=FilePath(),
-            metavar="FILE",
-            help="A recorded match, instead of --history.",
-        )(command)
-        return click.option(
-            "--history",
-            type=FilePath(),
-            metavar="FILE",
-            help=f"The role's moves and percepts so far: JSON, {FORM}. {without}",
+        count_option("--turn", help="Decision of the recorded match, counted from 1.")(command)
+        file_option("--record", help="A recorded match, instead of --history.")(command)
+        return file_option(
+            "--history", help=f"The role's moves and percepts so far: JSON, {FORM}. {without}"
         )(command)
 
     return decorate
@@ -409,10 +398,8 @@ _FIELDS = ("how", "sound", "entries", "distinct", "ess", "log_size", "inexact_tu
 @click.option(
     "--fluent", "fluents", multiple=True, metavar="TERM", help="Show this fluent; may be repeated."
 )
-@click.option(
-    "--attempts",
-    type=click.IntRange(min=1),
-    help="Joint moves to try in search of a possible state; 400,000 by default.",
+@count_option(
+    "--attempts", help="Joint moves to try in search of a possible state; 400,000 by default."
 )
 def belief(
     options: GameOptions, role: str, origin: Origin, fluents: tuple[str, ...], attempts: int | None

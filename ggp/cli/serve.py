@@ -22,9 +22,10 @@ import click
 from ggp.cli.arguments import (
     SHARED_THREADS,
     FiniteRange,
-    FolderPath,
     Renamed,
     backend_option,
+    count_option,
+    folder_option,
     seed_option,
     threads_for,
     threads_option,
@@ -79,14 +80,12 @@ _MAX_LINES = 1000
     help="Accept only this IP address or network (192.168.1.0/24); may be repeated.  "
     "[default: everybody]",
 )
-@click.option(
+@count_option(
     "--matches",
     "--places",
     "matches",
     cls=Renamed,
-    type=click.IntRange(min=1),
     default=1,
-    show_default=True,
     help="Maximum matches at once; others get `busy`.",
 )
 @click.option(
@@ -96,13 +95,7 @@ _MAX_LINES = 1000
     help="Seconds of each clock reserved for the network.  [default: learned, at first 10 %]",
 )
 @click.option("--name", default="ggp", show_default=True, help="Name of the player.")
-@click.option(
-    "--log",
-    "log_folder",
-    type=FolderPath(),
-    metavar="DIR",
-    help="Folder for logs; each match gets a file of JSON Lines.",
-)
+@folder_option("--log", "log_folder", help="Folder for logs; each match gets a file of JSON Lines.")
 @click.option(
     "--log-limit",
     type=FiniteRange(min=0),
@@ -119,10 +112,10 @@ _MAX_LINES = 1000
     metavar="MB",
     help="Memory limit of each worker process; each role in a match has two.",
 )
-@click.option(
+@count_option(
     "--spare",
-    type=click.IntRange(min=0),
     metavar="N",
+    minimum=0,
     help="Worker processes to keep ready.  [default: one more than may play at once]",
 )
 @click.option(

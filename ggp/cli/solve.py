@@ -9,7 +9,14 @@ from typing import Any
 
 import click
 
-from ggp.cli.arguments import FiniteRange, GameOptions, clock_option, game_command, is_given
+from ggp.cli.arguments import (
+    GameOptions,
+    amount_option,
+    clock_option,
+    count_option,
+    game_command,
+    is_given,
+)
 from ggp.cli.solving import (
     SOLVING_SECONDS,
     play_clock_option,
@@ -78,25 +85,20 @@ def _precision_options(function: Callable[..., Any]) -> Callable[..., Any]:
             raise ConfigError("give either --answers, or --error and --samples")
         return function(*args, precision=Precision(error, samples, answers), **others)
 
-    click.option(
+    count_option(
         "--answers",
-        type=click.IntRange(min=1),
         metavar="K",
         help="New players to ask at each information set, instead of --error and --samples.",
     )(command)
-    click.option(
+    count_option(
         "--samples",
-        type=click.IntRange(min=1),
         default=SAMPLES,
-        show_default=True,
         metavar="K",
         help="Most new players to ask at each information set.",
     )(command)
-    return click.option(
+    return amount_option(
         "--error",
-        type=FiniteRange(min=0, min_open=True),
         default=ERROR,
-        show_default=True,
         metavar="POINTS",
         help="Ask until half the width of each interval is at most this; goals go up to 100.",
     )(command)
@@ -160,9 +162,8 @@ DEFAULT_WALKS, PROLOG_WALKS = 2000, 50
 
 
 @game_command("ggp properties exploding_bomb")
-@click.option(
+@count_option(
     "--walks",
-    type=click.IntRange(min=1),
     show_default=f"{DEFAULT_WALKS}; {PROLOG_WALKS} on Prolog, which is slow",
     help="Random walks to nodes where every move ends the game; all other work is in proportion.",
 )

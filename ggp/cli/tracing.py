@@ -17,7 +17,13 @@ from typing import Any
 import click
 import numpy as np
 
-from ggp.cli.arguments import FilePath, GameOptions, game_command, read_json_list, read_term
+from ggp.cli.arguments import (
+    GameOptions,
+    file_option,
+    game_command,
+    read_json_list,
+    read_term,
+)
 from ggp.cli.solving import time_option, turns_option
 from ggp.console import print_json, show_diagnostics, show_failure
 from ggp.errors import ConfigError, GGPError, IllegalMoveError, ReasonerLimitError
@@ -41,12 +47,7 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
 
 
 @game_command("ggp trace monty_hall --seed 3")
-@click.option(
-    "--moves",
-    type=FilePath(),
-    metavar="FILE",
-    help=f"Joint moves to play: JSON, {_MOVES_FILE}.",
-)
+@file_option("--moves", help=f"Joint moves to play: JSON, {_MOVES_FILE}.")
 @turns_option("Most turns of random play.", "--max-steps", minimum=0)
 @time_option("Most seconds of random play; no turn begins after them.")
 @click.option("--watch", is_flag=True, help="Trace again whenever the file is saved.")

@@ -14,7 +14,15 @@ from typing import Any, NamedTuple, TypeVar
 import click
 from click.core import ParameterSource
 
-from ggp.cli.arguments import FilePath, FiniteRange, FolderPath, clock_option, threads_for
+from ggp.cli.arguments import (
+    FilePath,
+    FiniteRange,
+    clock_option,
+    count_option,
+    file_option,
+    folder_option,
+    threads_for,
+)
 from ggp.errors import ConfigError
 from ggp.machine import Limits
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
@@ -50,17 +58,10 @@ def place_options(*, out: str, jobs: str = "1", records: bool = True) -> Callabl
         jobs: default number of parallel matches, for the help.
         records: whether there is a `--record`.
     """
-    record = click.option(
-        "--record",
-        "records",
-        type=FolderPath(),
-        metavar="DIR",
-        help="Write each match to DIR as a JSON file.",
-    )
+    record = folder_option("--record", "records", help="Write each match to DIR as a JSON file.")
     return _all_of(
-        click.option(
+        count_option(
             "--jobs",
-            type=click.IntRange(min=1),
             show_default=jobs,
             help="Number of matches to play in parallel; does not change the results.",
         ),
@@ -70,19 +71,16 @@ def place_options(*, out: str, jobs: str = "1", records: bool = True) -> Callabl
             help="Play on the Dask cluster of this scheduler or scheduler file, not on this "
             "machine.",
         ),
-        click.option(
+        count_option(
             "--match-seconds",
-            type=click.IntRange(min=0),
             default=MATCH_SECONDS,
-            show_default=True,
+            minimum=0,
             help="Seconds after which a match is retried; 0 for no limit.",
         ),
-        click.option(
+        folder_option(
             "--out",
             "folder",
-            type=FolderPath(),
             show_default=out,
-            metavar="DIR",
             help="Folder for results. The same command continues from them.",
         ),
         *((record,) if records else ()),
@@ -238,11 +236,8 @@ class CourseFiles(NamedTuple):
 
 
 course_options = _all_of(
-    click.option(
-        "--csv",
-        type=FilePath(),
-        metavar="FILE",
-        help="Write a table of scores by round, and of goals, states and time by turn.",
+    file_option(
+        "--csv", help="Write a table of scores by round, and of goals, states and time by turn."
     ),
     click.option(
         "--plot",
@@ -276,11 +271,11 @@ until_options = _all_of(
         show_default=f"{DEFAULT_WORTH:g}",
         help="With --until: least difference in score that matters.",
     ),
-    click.option(
+    count_option(
         "--most",
-        type=click.IntRange(min=2),
         metavar="MATCHES",
         show_default=str(DEFAULT_MOST),
+        minimum=2,
         help="With --until: maximum matches.",
     ),
 )

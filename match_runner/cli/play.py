@@ -14,6 +14,7 @@ from ggp.cli.arguments import (
     SHARED_THREADS,
     PlayerText,
     backend_option,
+    count_option,
     game_argument,
     json_option,
     limits_option,
@@ -126,13 +127,7 @@ class PlaySummary:
     help="Player of a role, e.g. agent=hyperplay2:n=8, agent=http://localhost:9147, or agent=human "
     "for yourself in this terminal. The default player is auto.",
 )
-@click.option(
-    "--matches",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of matches.",
-)
+@count_option("--matches", default=1, help="Number of matches.")
 @conditions_options
 @seed_option("the first match; each later match adds 1")
 @place_options(out="nowhere", jobs="one after the other, in this process")

@@ -12,7 +12,9 @@ import click
 
 from ggp.cli.arguments import (
     FilePath,
-    FolderPath,
+    count_option,
+    file_option,
+    folder_option,
     hint_at_warnings,
     import_option,
     json_option,
@@ -103,12 +105,7 @@ def _replay(file: Path, outputs: list[object], *, as_json: bool) -> int:
     required=True,
     help="The format: of the Dresden GameController, or of ggp-base and Tiltyard.",
 )
-@click.option(
-    "--out",
-    type=FilePath(),
-    metavar="FILE",
-    help="File to write; the default is standard output.",
-)
+@file_option("--out", help="File to write; the default is standard output.")
 @import_option
 @verbose_option
 def export(file: Path, target: str, out: Path | None) -> None:
@@ -145,17 +142,15 @@ def _check(record: MatchRecord) -> int:
 
 @click.command(epilog=example("match-runner picture records/*.json --turn 1 --out board.svg"))
 @click.argument("record", type=FilePath())
-@click.option(
+@count_option(
     "--turn",
-    type=click.IntRange(min=0),
     metavar="N",
+    minimum=0,
     help="Draw the state after turn N; 0 is the initial state.  [default: the last turn]",
 )
 @click.option("--all", "every", is_flag=True, help="Draw every turn, each in its own file.")
-@click.option(
+@file_option(
     "--out",
-    type=FilePath(),
-    metavar="FILE",
     required=True,
     help="File to write; its ending names the format: .svg, .png or .pdf. With --all, the turn's "
     "number is added to the name.",
@@ -209,12 +204,10 @@ def picture(record: Path, turn: int | None, every: bool, out: Path, as_json: boo
     help="The rules: the name of a game that comes with ggp, or the path of a rulesheet. Files "
     "name the rules by a URL, which is never fetched.",
 )
-@click.option(
+@folder_option(
     "--out",
     "folder",
-    type=FolderPath(),
     required=True,
-    metavar="DIR",
     help="Folder for the records. A record gets the name of its file, with the number of the line "
     "or match if the file has several; for finalstate.xml it gets the name of the folder.",
 )
