@@ -17,6 +17,7 @@ from click.core import ParameterSource
 from ggp.cli.arguments import (
     FilePath,
     FiniteRange,
+    all_of,
     clock_option,
     count_option,
     file_option,
@@ -39,17 +40,6 @@ from match_runner.series.verdicts import DECIDED, DEFAULT_MOST, DEFAULT_WORTH, S
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def _all_of(*options: Callable[[_F], _F]) -> Callable[[_F], _F]:
-    """A decorator that adds several options to a command, in the order of its help."""
-
-    def decorate(command: _F) -> _F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
 def place_options(*, out: str, jobs: str = "1", records: bool = True) -> Callable[[_F], _F]:
     """Options for every field of `StoragePlace`, passed as keyword arguments of the same names.
 
@@ -59,7 +49,7 @@ def place_options(*, out: str, jobs: str = "1", records: bool = True) -> Callabl
         records: whether there is a `--record`.
     """
     record = folder_option("--record", "records", help="Write each match to DIR as a JSON file.")
-    return _all_of(
+    return all_of(
         count_option(
             "--jobs",
             show_default=jobs,
@@ -133,7 +123,7 @@ in_process_option = click.option(
     "with a debugger. The match then waits for a player that never answers.",
 )
 
-conditions_options = _all_of(
+conditions_options = all_of(
     click.option(
         "--play-clock",
         "play_clock_s",
@@ -235,7 +225,7 @@ class CourseFiles(NamedTuple):
         return show_and_write
 
 
-course_options = _all_of(
+course_options = all_of(
     file_option(
         "--csv", help="Write a table of scores by round, and of goals, states and time by turn."
     ),
@@ -257,7 +247,7 @@ def read_course_files(options: dict[str, Any]) -> CourseFiles:
 # ------------------------------------------------------------------------
 # Options of commands with a stopping rule.
 
-until_options = _all_of(
+until_options = all_of(
     click.option(
         "--until",
         type=click.Choice([DECIDED]),
