@@ -251,9 +251,8 @@ def _play_series(
     refine: Callable[[_Summary], None] | None = None,
 ) -> _Summary:
     """Play a series in this process, without storing it; returns its summary."""
-    from match_runner.series.holding import open_executor, snapshot_of
+    from match_runner.series.holding import open_executor, run_series, snapshot_of
     from match_runner.series.plan import check_series
-    from match_runner.series.runner import run_series
     from match_runner.series.store import open_store
 
     check_series(series)

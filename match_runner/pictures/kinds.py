@@ -22,10 +22,9 @@ from ggp.gdl.terms import Compound, Signature, Term, signature
 from match_runner.pictures.coordinates import natural
 from match_runner.pictures.faces import CARDS, Face, FaceKind, card_face, label_of, plain_label
 from match_runner.pictures.grids import MAX_CELLS, MAX_LAYERS, Grid, Place, words_of
-from match_runner.pictures.moves import Spot
 from match_runner.pictures.shapes import FluentLeaf, FluentShape, Skeleton, flatten
 from match_runner.pictures.side_file import plain
-from match_runner.pictures.words import in_order, short
+from match_runner.pictures.words import Spot, in_order, short
 
 LONGEST_FACT = 400
 """Most characters of a whole fact."""

@@ -30,10 +30,9 @@ from match_runner.pictures.kinds import (
     fact,
     headers_of,
 )
-from match_runner.pictures.moves import Moves, moves_of
 from match_runner.pictures.shapes import Values, chains_of, flatten, shapes_of
 from match_runner.pictures.side_file import NO_SIDE_FILE, plain, read_side_file
-from match_runner.pictures.words import CONTROL, GameWords, in_order, short
+from match_runner.pictures.words import CONTROL, GameWords, Moves, in_order, moves_of, short
 
 _GAP = "\N{HORIZONTAL ELLIPSIS}"
 """Stands for what differs in a kind of fluents."""

@@ -22,7 +22,7 @@ from ggp.statistics import Interval, mean_interval, methods_text
 from match_runner.match.records import clock_text
 from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.series.course import WithCourse
-from match_runner.series.holding import Snapshot
+from match_runner.series.holding import Budgets, Snapshot
 from match_runner.series.outcomes import (
     ContestCounts,
     Effort,
@@ -38,7 +38,6 @@ from match_runner.series.outcomes import (
     whole_rounds,
 )
 from match_runner.series.plan import Series, SeriesGame, resampling_seed
-from match_runner.series.runner import Budgets
 from match_runner.series.verdicts import (
     SMALL,
     Ending,
