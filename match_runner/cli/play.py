@@ -27,7 +27,7 @@ from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program
 from ggp.report import Report, Table
-from ggp.statistics import Interval, mean_interval, methods_text
+from ggp.statistics import Interval, methods_text
 from match_runner.cli.options import (
     conditions_options,
     ignored,
@@ -41,7 +41,7 @@ from match_runner.match.seats import HUMAN, read_players
 from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.remote.post import is_address
 from match_runner.series.holding import Snapshot, hold_series, printer
-from match_runner.series.plan import Series, check_series, resampling_seed, series_of_roles
+from match_runner.series.plan import Series, check_series, series_of_roles
 
 MAX_WARNINGS = 5
 """Most warnings of a rulesheet that we show before a match."""
@@ -194,12 +194,7 @@ def summarize(snapshot: Snapshot) -> PlaySummary:
         roles=game.roles,
         records=tuple(match.record for match in snapshot.matches),
         scores={
-            role: mean_interval(
-                [goals[role] for goals in scored],
-                resampling_seed(snapshot.series),
-                game.goal_bounds,
-                fixed=snapshot.fixed,
-            )
+            role: snapshot.mean([goals[role] for goals in scored], game.goal_bounds)
             for role in game.roles
         },
         series=snapshot.series,

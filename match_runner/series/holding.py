@@ -25,6 +25,7 @@ from ggp.machine import Limits
 from ggp.machine.games import backends
 from ggp.report import Report
 from ggp.run.clocks import Clock
+from ggp.statistics import Interval, mean_interval
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord, make_folder, rules_of, write_record
 from match_runner.match.seats import HUMAN
@@ -38,6 +39,7 @@ from match_runner.series.plan import (
     SeriesGame,
     plan_all,
     plan_measurements,
+    resampling_seed,
     with_states,
 )
 from match_runner.series.store import FILE, Store, open_store
@@ -99,6 +101,10 @@ class Snapshot:
     budgets: Mapping[str, Budgets]
     fixed: bool = False
     ending: Ending | None = None
+
+    def mean(self, values: Sequence[float], bounds: tuple[float, float] | None) -> Interval:
+        """The mean of some values of these matches, which lie within bounds, with its interval."""
+        return mean_interval(values, resampling_seed(self.series), bounds, fixed=self.fixed)
 
 
 Show = Callable[[Snapshot], None]
