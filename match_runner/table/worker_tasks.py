@@ -192,7 +192,7 @@ def standings(folder: Path) -> Json:
 # If every role sees every move by the rules, the true state follows from the role's path. Otherwise
 # the frames show the role's knowledge, as at a seat.
 
-FOLLOWING_S = 20.0
+WHOLE_LOG_S = 20.0
 """Most seconds for computing a role's knowledge, for all turns together."""
 
 THINKER = "thinker"
@@ -315,7 +315,7 @@ def _draw_known(
     """Put the role's knowledge into the frames; return its goal value, if it knows it."""
     role = program.roles.index(match.role)
     knowledge = Knowledge(machines[1 + role], role, match.seed)
-    deadline = Deadline.after(FOLLOWING_S)
+    deadline = Deadline.after(WHOLE_LOG_S)
     goal = None
     for index, frame in enumerate(frames):
         turn = match.turns[index - 1] if index else None
