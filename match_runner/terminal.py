@@ -129,11 +129,9 @@ def play_in_terminal(
         snapshot = Snapshot(series, len(planned_matches), matches, {})
         show(snapshot)
         problems = [*problems_of(snapshot), *problems]
-    code = report_problems(problems)
-    return code if screen.departure is None else _code_of(screen.departure)
-
-
-def _code_of(departure: LeftError) -> int:
+    code, departure = report_problems(problems), screen.departure
+    if departure is None:
+        return code
     if departure.interrupted:
         return EXIT_INTERRUPTED
     return 0 if departure.announced else EXIT_FAILED
@@ -693,7 +691,7 @@ def sentence(rule: Rule) -> str:
     """A rule or fact in words, without a full stop."""
     if not rule.body:
         return _concludes(rule.head)
-    return f"{_concludes(rule.head)} if {' and '.join(map(_inner, rule.body))}"
+    return f"{_concludes(rule.head)} if {_joined('and', rule.body)}"
 
 
 def _concludes(head: Term) -> str:
@@ -727,11 +725,8 @@ def _in_words(texts: Mapping[Signature, str], term: Term) -> str:
 def _inner(term: Term) -> str:
     """A condition in words, in parentheses if it consists of several conditions."""
     text = _holds(term)
-    return f"({text})" if _is_several(term) else text
-
-
-def _is_several(term: Term) -> bool:
-    return isinstance(term, Compound) and term.name in ("or", "and") and len(term.args) > 1
+    is_joined = isinstance(term, Compound) and term.name in ("or", "and") and len(term.args) > 1
+    return f"({text})" if is_joined else text
 
 
 def _joined(word: str, terms: Sequence[Term]) -> str:

@@ -120,7 +120,9 @@ def new(
     """
     if file.suffix not in _SUFFIXES:
         raise ConfigError(f"{file} must end in {' or '.join(_SUFFIXES)}, as rulesheets do")
-    _refuse_settings_without_random(is_random)
+    for name in ("seed", "roles", "turns", "hidden", "chance"):
+        if is_given(name) and not is_random:
+            raise ConfigError(f"--{name} is about random games: add --random")
     title = printable(file.stem.replace("_", " ").strip().capitalize()) or "A new game"
     text = (
         RandomRules(seed, roles, turns, hidden, chance).text()
@@ -137,12 +139,6 @@ def new(
         f"match-runner play {name} --player {player}=human",
     ):
         click.echo(f"  {command}")
-
-
-def _refuse_settings_without_random(is_random: bool) -> None:
-    for name in ("seed", "roles", "turns", "hidden", "chance"):
-        if is_given(name) and not is_random:
-            raise ConfigError(f"--{name} is about random games: add --random")
 
 
 # ------------------------------------------------------------------------

@@ -181,15 +181,14 @@ def _history_lines(history: MatchBeginning, besides: str | None = None) -> Itera
     """The last joint moves of a history, without those of one role."""
     if not history.joint_moves:
         yield "    at the start"
-    lines = [_joint(moves, besides) for moves in history.joint_moves]
-    yield from (f"    {line}" for line in _last(tuple(lines)))
+    lines = [
+        ", ".join(f"{role} {move}" for role, move in moves.items() if role != besides)
+        for moves in history.joint_moves
+    ]
+    yield from (f"    {line}" for line in _last(lines))
 
 
-def _joint(moves: Mapping[str, str], besides: str | None) -> str:
-    return ", ".join(f"{role} {move}" for role, move in moves.items() if role != besides)
-
-
-def _last(lines: tuple[str, ...]) -> Iterator[str]:
+def _last(lines: Sequence[str]) -> Iterator[str]:
     earlier = max(0, len(lines) - _MAX_TURNS)
     if earlier:
         yield f"({earlier} earlier turns; --json prints all)"

@@ -369,15 +369,12 @@ def saves(files: Sequence[Path], sleep: Callable[[float], None]) -> Iterator[Non
         if current == stamps:
             sleep(POLL_S)
             continue
-        while stamps is not None and (later := _later_stamps(files, sleep)) != current:
-            current = later
+        while stamps is not None and stamps != current:
+            stamps = current
+            sleep(_SETTLE_S)
+            current = list(map(_stamp, files))
         stamps = current
         yield
-
-
-def _later_stamps(files: Sequence[Path], sleep: Callable[[float], None]) -> list[object]:
-    sleep(_SETTLE_S)
-    return list(map(_stamp, files))
 
 
 def _stamp(file: Path) -> object:

@@ -229,7 +229,8 @@ def tournament(
     place = read_place(options)
     files = read_course_files(options)
     if place.folder is None:
-        place = replace(place, folder=_folder_beside(file))
+        beside = file.with_suffix("") if file.suffix else file.with_name(f"{file.name}.results")
+        place = replace(place, folder=beside)
 
     series = read_tournament(file)
     games = (
@@ -246,11 +247,6 @@ def tournament(
     series = replace(series, games=tuple(games))
     show = printer(summary.summarize, as_json=as_json)
     return hold_series(series, place, files.wrap(show))
-
-
-def _folder_beside(file: Path) -> Path:
-    """Default folder for the results of a tournament file, beside the file."""
-    return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}.results")
 
 
 # ------------------------------------------------------------------------

@@ -307,7 +307,8 @@ def _with_faces(
         face = rules.faces.get(skeleton)
         names, head, label = [str(leaf) for leaf in leaves], skeleton[0], None
         if face is not None and face.kind in kinds and face.can_show(names):
-            words = rules.around(drawn_fact.fact, {face.leaf, *_given(face.note)})
+            gaps = {face.leaf} if face.note is None else {face.leaf, face.note}
+            words = rules.around(drawn_fact.fact, gaps)
             name = "" if head is None else head[0]
             label = plain_label(name, names, face) if words is None else label_of(words)
         if face is None or not label:
@@ -315,10 +316,6 @@ def _with_faces(
         else:
             faced.append(_Faced(face, names, short(label), drawn_fact))
     return faced, rest
-
-
-def _given(leaf: int | None) -> tuple[int, ...]:
-    return () if leaf is None else (leaf,)
 
 
 def take_into_hands(rules: Rules, facts: Sequence[DrawnFact]) -> Taken:

@@ -7,6 +7,7 @@ sees flat rows of leaves.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
@@ -96,8 +97,9 @@ def shapes_of(program: Program, values: Values) -> list[FluentShape]:
         if len(positions) > _MAX_LEAVES:
             continue
         leaves = tuple(
-            FluentLeaf(values.constants(position_), _commonest(names.get((skeleton, i), {})))
-            for i, position_ in enumerate(positions)
+            FluentLeaf(values.constants(at), max(counts, key=counts.__getitem__, default=""))
+            for i, at in enumerate(positions)
+            for counts in [names[skeleton, i]]
         )
         shapes.append(
             FluentShape(skeleton, leaves, tuple(initial.get(skeleton, ())), skeleton in moving)
@@ -157,22 +159,17 @@ def _instances(rule: NormalRule, term: Term, values: Values, limit: int) -> Iter
         yield substitute(term, dict(zip(names, map(Symbol, row), strict=True)))
 
 
-def _variable_names(program: Program) -> Mapping[tuple[Skeleton, int], dict[str, int]]:
+def _variable_names(program: Program) -> Mapping[tuple[Skeleton, int], Counter[str]]:
     """Number of times that each variable stands for a leaf of the fluents of a shape."""
-    counts_by_leaf: dict[tuple[Skeleton, int], dict[str, int]] = {}
+    counts_by_leaf: dict[tuple[Skeleton, int], Counter[str]] = defaultdict(Counter)
     for rule in program.rules:
         for atom in (rule.head, *(literal.atom for literal in rule.body)):
             if isinstance(atom, Compound) and atom.name in ("true", "next", "init"):
                 skeleton, leaves = flatten(atom.args[0])
                 for i, leaf in enumerate(leaves):
                     if isinstance(leaf, Variable):
-                        counts = counts_by_leaf.setdefault((skeleton, i), {})
-                        counts[leaf.name] = counts.get(leaf.name, 0) + 1
+                        counts_by_leaf[skeleton, i][leaf.name] += 1
     return counts_by_leaf
-
-
-def _commonest(counts: Mapping[str, int]) -> str:
-    return max(counts, key=lambda name: counts[name]) if counts else ""
 
 
 def _counters(program: Program) -> set[Skeleton]:

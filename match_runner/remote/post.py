@@ -153,7 +153,8 @@ async def post(
         async with asyncio.timeout(limit_s):
             await _exchange(reader, writer, request_bytes(body, address, server), server, data)
     except TimeoutError:
-        return PostReply(PostResult.LATE, _silence(data, limit_s), clock() - started)
+        text = "did not end its answer" if data else "gave no answer"
+        return PostReply(PostResult.LATE, f"{text} within {limit_s:g} s", clock() - started)
     except OSError as error:
         if not data:
             text = f"broke the connection off: {_reason(error)}"
@@ -230,12 +231,6 @@ def read_reply(data: bytes, server: Server, seconds: float) -> PostReply:
             return malformed("sent less than its Content-Length says")
         body = body[: int(length[1])]
     return PostReply(PostResult.ANSWERED, body.decode("utf-8", "replace"), seconds)
-
-
-def _silence(data: bytearray, limit_s: float) -> str:
-    if not data:
-        return f"gave no answer within {limit_s:g} s"
-    return f"did not end its answer within {limit_s:g} s"
 
 
 def _reason(error: Exception) -> str:

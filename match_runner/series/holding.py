@@ -392,7 +392,9 @@ def read_series(folder: Path) -> Snapshot:
             matches = store.matches(PLAY)
             if not matches:
                 raise ConfigError(f"no match of the series in {folder} has been played yet")
-            series, until = _series(settings, matches), _until(settings)
+            # Files of older versions have no stopping rule.
+            rule = settings.get("until")
+            series, until = _series(settings, matches), rule and StoppingRule(**rule)
             if not series.games:
                 raise ConfigError(f"cannot read {path}: its matches are of no game of the series")
             if until is not None:
@@ -406,11 +408,6 @@ def read_series(folder: Path) -> Snapshot:
         return snapshot
     rounds = [planned.get(name) or 0 for name in settings["games"]]
     return replace(snapshot, planned=max(snapshot.planned, sum(rounds) * series.matches_a_round))
-
-
-def _until(settings: Mapping[str, Any]) -> StoppingRule | None:
-    """The stopping rule of a stored series; files of older versions do not have it."""
-    return None if settings.get("until") is None else StoppingRule(**settings["until"])
 
 
 def _series(settings: Mapping[str, Any], matches: list[Played]) -> Series:

@@ -19,7 +19,7 @@ from ggp.errors import ConfigError, GGPError, MatchError
 from ggp.gdl.analysis.common_goals import shares_goals
 from ggp.gdl.analysis.told_moves import move_percept
 from ggp.gdl.program import RANDOM
-from ggp.gdl.source import Diagnostic, errors
+from ggp.gdl.source import errors
 from ggp.machine import Limits, Machine, build_machine
 from ggp.machine.base import UNKNOWN, IntArray, States
 from ggp.machine.compiling.kernel_files import is_in_package
@@ -70,7 +70,10 @@ def read_rules(name: str, text: str) -> Json:
     report: Json = {
         "ok": not errors(diagnostics),
         "num_diagnostics": len(diagnostics),
-        "diagnostics": [_diagnostic_json(entry) for entry in diagnostics[:MAX_DIAGNOSTICS]],
+        "diagnostics": [
+            {**asdict(d), "caret": d.caret if d.caret >= 0 else d.column - 1, "text": str(d)}
+            for d in diagnostics[:MAX_DIAGNOSTICS]
+        ],
     }
     if report["ok"]:
         program = read_program(text, name)
@@ -84,11 +87,6 @@ def read_rules(name: str, text: str) -> Json:
             "sections": {name: list(lines) for name, lines in about.sections.items()},
         }
     return report
-
-
-def _diagnostic_json(diagnostic: Diagnostic) -> Json:
-    caret = diagnostic.caret if diagnostic.caret >= 0 else diagnostic.column - 1
-    return {**asdict(diagnostic), "caret": caret, "text": str(diagnostic)}
 
 
 def check_match(
