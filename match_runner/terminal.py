@@ -51,7 +51,7 @@ from match_runner.pictures.kinds import KINDS, Json
 from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of
 from match_runner.pictures.symbols import unfilled
-from match_runner.remote.post import is_address
+from match_runner.remote.remote_players import is_address
 from match_runner.series.holding import (
     RecordFiles,
     Snapshot,

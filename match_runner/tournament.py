@@ -28,8 +28,7 @@ from ggp.statistics import LEVEL, Interval, methods_text
 from match_runner.match.conditions import MAX_PAUSE_S, ConditionOptions
 from match_runner.match.records import clock_text
 from match_runner.match.views import plain
-from match_runner.remote.post import is_address
-from match_runner.remote.remote_players import check_clocks
+from match_runner.remote.remote_players import check_clocks, is_address
 from match_runner.remote.wire import SERVERS, Replacement
 from match_runner.series.course import WithCourse
 from match_runner.series.holding import Snapshot

@@ -342,6 +342,7 @@ def length_options(usual_rounds: int | None = None) -> Callable[[_F], _F]:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+printing_options = all_of(json_option, verbose_option)
 
 
 def _import(ctx: click.Context, param: object, modules: tuple[str, ...]) -> None:

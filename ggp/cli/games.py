@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ggp.cli.arguments import FilePath, game_argument, is_given, json_option
+from ggp.cli.arguments import FilePath, game_argument, is_given, printing_options
 from ggp.console import example, show_report, verbose_option
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_game, list_games
@@ -149,8 +149,7 @@ _WIDTH = 79
 
 @click.command(epilog=example("ggp games kuhn_poker"))
 @game_argument(required=False)
-@json_option
-@verbose_option
+@printing_options
 def games(game: str | None, as_json: bool) -> None:
     """List the games that come with ggp, or describe GAME in words.
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from ggp.cli.arguments import json_option
-from ggp.console import example, show_report, verbose_option
+from ggp.cli.arguments import printing_options
+from ggp.console import example, show_report
 from ggp.report import Report, Table
 from ggp.server.operator import running_servers
 
@@ -26,8 +26,7 @@ _HEAD = (
 
 
 @click.command(epilog=example("ggp status"))
-@json_option
-@verbose_option
+@printing_options
 def status(as_json: bool) -> None:
     """Show the running servers of this user, `ggp serve`, and the matches that they play.
 

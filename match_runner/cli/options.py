@@ -30,8 +30,7 @@ from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from ggp.run.whole_files import write_whole
 from match_runner.charts import ENDINGS, check_ending
 from match_runner.match.conditions import MAX_PAUSE_S, Conditions
-from match_runner.remote.post import is_address
-from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S
+from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, is_address
 from match_runner.remote.wire import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
 from match_runner.series.course import course_of, draw_course
 from match_runner.series.holding import MATCH_SECONDS, Snapshot, StoragePlace

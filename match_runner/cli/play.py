@@ -16,12 +16,12 @@ from ggp.cli.arguments import (
     backend_option,
     count_option,
     game_argument,
-    json_option,
     limits_option,
+    printing_options,
     seed_option,
     threads_option,
 )
-from ggp.console import example, show_diagnostics, tell, verbose_option
+from ggp.console import example, show_diagnostics, tell
 from ggp.gdl.games import title_of
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
@@ -39,7 +39,7 @@ from match_runner.match.conditions import ConditionOptions, Conditions
 from match_runner.match.records import MatchRecord, clock_text
 from match_runner.match.seats import HUMAN, read_players
 from match_runner.match.views import clock_notes, plain, show_errors
-from match_runner.remote.post import is_address
+from match_runner.remote.remote_players import is_address
 from match_runner.series.holding import Snapshot, hold_series, printer
 from match_runner.series.plan import Series, check_series, series_of_roles
 
@@ -134,8 +134,7 @@ class PlaySummary:
 @backend_option
 @limits_option
 @threads_option(SHARED_THREADS)
-@json_option
-@verbose_option
+@printing_options
 def play(
     game: str,
     players: tuple[str, ...],

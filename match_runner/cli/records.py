@@ -18,6 +18,7 @@ from ggp.cli.arguments import (
     hint_at_warnings,
     import_option,
     json_option,
+    printing_options,
 )
 from ggp.console import (
     EXIT_BAD_INPUT,
@@ -155,8 +156,7 @@ def _check(record: MatchRecord) -> int:
     help="File to write; its ending names the format: .svg, .png or .pdf. With --all, the turn's "
     "number is added to the name.",
 )
-@json_option
-@verbose_option
+@printing_options
 def picture(record: Path, turn: int | None, every: bool, out: Path, as_json: bool) -> None:
     """Draw the board of a recorded match after a turn, with the moves in words.
 
@@ -211,8 +211,7 @@ def picture(record: Path, turn: int | None, every: bool, out: Path, as_json: boo
     help="Folder for the records. A record gets the name of its file, with the number of the line "
     "or match if the file has several; for finalstate.xml it gets the name of the folder.",
 )
-@json_option
-@verbose_option
+@printing_options
 def import_matches(files: tuple[Path, ...], game: str | None, folder: Path, as_json: bool) -> int:
     """Convert match files from other programs into records.
 

@@ -25,6 +25,7 @@ from ggp.cli.arguments import (
     json_option,
     length_options,
     limits_option,
+    printing_options,
     seed_option,
     threads_option,
 )
@@ -50,7 +51,7 @@ from match_runner.cli.options import (
 )
 from match_runner.match.conditions import ConditionOptions
 from match_runner.match.seats import read_roles
-from match_runner.remote.post import is_address
+from match_runner.remote.remote_players import is_address
 from match_runner.series import comparison
 from match_runner.series.comparison import summarize
 from match_runner.series.holding import Snapshot, Summary, hold_series, printer, read_series
@@ -121,8 +122,7 @@ class _SeveralPlayers(click.Command):
 @backend_option
 @limits_option
 @threads_option(SHARED_THREADS)
-@json_option
-@verbose_option
+@printing_options
 def compare(
     game: str,
     players: tuple[str, ...],
@@ -256,8 +256,7 @@ def tournament(
 @click.command(epilog=example("match-runner show runs/kuhn --csv kuhn.csv --plot kuhn.png"))
 @click.argument("folder", metavar="DIR", type=FolderPath())
 @course_options
-@json_option
-@verbose_option
+@printing_options
 def show(folder: Path, as_json: bool, **options: Any) -> None:
     """Show the results of a stored series again, and draw or export them.
 

@@ -24,8 +24,7 @@ from ggp.players import Decision, Player, PlayerSpec, make_player, parse_spec
 from ggp.run.clocks import TellsTime, clock_of
 from ggp.search.anytime import Deadline
 from match_runner.match.apart import MachineOrder, PlayerApart
-from match_runner.remote.post import Address, is_address, parse_address
-from match_runner.remote.remote_players import Remotes
+from match_runner.remote.remote_players import Address, Remotes, is_address, parse_address
 
 DEFAULT_PLAYER = "auto"
 """Spec of the player for roles without a named player."""

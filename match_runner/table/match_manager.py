@@ -27,8 +27,7 @@ from ggp.errors import ConfigError, GGPError, MatchError
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
 from match_runner.pictures.kinds import Json
-from match_runner.remote.post import is_address
-from match_runner.remote.remote_players import RemoteConditions
+from match_runner.remote.remote_players import RemoteConditions, is_address
 from match_runner.table import worker_tasks
 from match_runner.table.held_match import ALL, EventLog, HeldMatch, seat_of
 from match_runner.table.match_folder import MatchFolder, MatchSetup, StoredFiles
