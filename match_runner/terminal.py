@@ -218,8 +218,7 @@ class Spectator:
 
     def __init__(self, sitting: _Sitting, status: Status) -> None:
         self._screen, self._artist, self._status = sitting.screen, sitting.artist, status
-        program = sitting.program
-        self._words = None if program.as_program().rules else StateWords(program)
+        self._words = StateWords(sitting.program)
         self._number = 0
 
     def reached(self, turn: TurnRecord | None, fluents: tuple[str, ...], *, over: bool) -> None:
@@ -232,8 +231,7 @@ class Spectator:
             self._screen.show(*show_turn(self._number, turn, encoding))
         self._status.update(f"turn {self._number + 1}")
         self._screen.show(*self._screen.drawn(self._artist.picture(fluents)))
-        if self._words is not None:
-            self._screen.show(*map(plain, self._words.lines_after(turn)))
+        self._screen.show(*map(plain, self._words.lines_after(turn)))
 
 
 # ------------------------------------------------------------------------

@@ -21,10 +21,10 @@ from ggp.gdl.program import RANDOM
 from ggp.gdl.terms import Compound, Signature, Term, signature
 from match_runner.pictures.coordinates import natural
 from match_runner.pictures.faces import CARDS, Face, FaceKind, card_face, label_of, plain_label
-from match_runner.pictures.grids import MAX_CELLS, MAX_LAYERS, Grid, Place, words_of
+from match_runner.pictures.grids import MAX_CELLS, MAX_LAYERS, Grid, Place, Spot, words_of
 from match_runner.pictures.shapes import FluentLeaf, FluentShape, Skeleton, flatten
 from match_runner.pictures.side_file import plain
-from match_runner.pictures.words import Spot, in_order, short
+from match_runner.pictures.words import in_order, short
 
 LONGEST_FACT = 400
 """Most characters of a whole fact."""
@@ -175,7 +175,7 @@ def has_items(part: Json) -> bool:
 def _item(
     grid: Grid, place: Place, skeleton: Skeleton, names: Sequence[str], drawn_fact: DrawnFact
 ) -> Json:
-    words = [names[i] for i in place.content]
+    words = [names[i] for i in place.member.content]
     head = skeleton[0]
     if place.named and head is not None:
         words = [*words_of(head[0], has_content=bool(words)), *words]
@@ -231,14 +231,9 @@ class ShownExtent:
 
 def _spot(grid: Grid, place: Place, names: Sequence[str]) -> Spot | None:
     """Layer, column and row of a fluent; None if it is beside the board."""
-    column = place.columns.of(names)
-    row = "" if place.rows is None else place.rows.of(names)
-    layer = tuple(names[i] for i in place.layers)
-    if column not in grid.columns or row not in grid.rows or layer not in grid.layers:
-        return None
-    assert column is not None
-    assert row is not None
-    return layer, column, row
+    member = place.member
+    row = "" if member.rows is None else member.rows.of(names)
+    return grid.spot(tuple(names[i] for i in member.layers), member.columns.of(names), row)
 
 
 def _of_layers(extent: ShownExtent, items: Mapping[Spot, list[Json]]) -> Iterator[Json]:

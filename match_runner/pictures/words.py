@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ggp.gdl.analysis.told_moves import PLAIN
 from ggp.gdl.program import RANDOM, NormalRule, Program
 from ggp.gdl.terms import Compound, Symbol, Term
-from match_runner.pictures.grids import Grid, Place
+from match_runner.pictures.grids import Grid, Place, Spot
 from match_runner.pictures.shapes import Skeleton, flatten
 from match_runner.pictures.side_file import NOTHING, WHOSE, Sayings, plain
 
@@ -147,9 +147,6 @@ def short(text: str, longest: int = LONGEST) -> str:
 # otherwise on the other role's. If a move names only a column and an item appears there, it is
 # dropped in at the top, so the move is on the highest cell.
 
-Spot = tuple[tuple[str, ...], str, str]
-"""Layer, column and row of a cell."""
-
 
 @dataclass(frozen=True, slots=True)
 class Moves:
@@ -222,24 +219,31 @@ def moves_of(
     """The reader of a game's moves, learnt from its rules."""
     owned: dict[tuple[Skeleton, int], bool] = {}
     drops: dict[Skeleton, int] = {}
-    squares = {skeleton: place for skeleton, place in places.items() if place.rows is not None}
+    squares = {
+        skeleton: place for skeleton, place in places.items() if place.member.rows is not None
+    }
     for rule in program.rules if squares else ():
         next_fluents = _leaves(rule.head, "next")
         conditions = [fluent for x in rule.body if x.binds for fluent in _leaves(x.atom, "true")]
         for mover, shape, arguments in _moved(rule):
             for skeleton, leaves in (*next_fluents, *conditions):
                 place = squares.get(skeleton)
-                if place is None or not place.layers:
+                if place is None or not place.member.layers:
                     continue
                 if _coordinates(place, leaves) <= {*arguments}:
                     # One rule about the mover's own board outweighs rules that read other boards.
-                    is_own = leaves[place.layers[0]] == mover
+                    is_own = leaves[place.member.layers[0]] == mover
                     owned[shape, place.grid] = owned.get((shape, place.grid), False) or is_own
             for skeleton, leaves in next_fluents:
                 place = squares.get(skeleton)
-                if place is None or place.layers or place.columns.part >= 0 or len(arguments) != 1:
+                if (
+                    place is None
+                    or place.member.layers
+                    or place.member.columns.part >= 0
+                    or len(arguments) != 1
+                ):
                     continue
-                column = [leaves[i] for i in place.columns.leaves]
+                column = [leaves[i] for i in place.member.columns.leaves]
                 if column == [*arguments] and len(_coordinates(place, leaves)) > 1:
                     drops[shape] = place.grid
     return Moves(roles, grids, owned, drops)
@@ -260,8 +264,7 @@ def _leaves(atom: Term, relation: str) -> list[tuple[Skeleton, tuple[Term, ...]]
 
 
 def _coordinates(place: Place, leaves: Sequence[Term]) -> set[Term]:
-    rows = () if place.rows is None else place.rows.leaves
-    return {leaves[i] for i in (*place.columns.leaves, *rows)}
+    return {leaves[i] for axis in place.member.axes for i in axis.leaves}
 
 
 def _read(
@@ -290,8 +293,4 @@ def _spot(
     column = head.columns.of(by_leaf)
     row = "" if head.rows is None else head.rows.of(by_leaf)
     board_layer = layer if layer is not None else tuple(by_leaf[leaf] for leaf in head.layers)
-    if column not in grid.columns or row not in grid.rows or board_layer not in grid.layers:
-        return None, 0
-    assert column is not None
-    assert row is not None
-    return (board_layer, column, row), len(order)
+    return grid.spot(board_layer, column, row), len(order)
