@@ -47,7 +47,7 @@ COMMANDS = {
         "ggp.cli.solve", "Solve a game: the value of optimal play for each role."
     ),
     "status": LaterCommand(
-        "ggp.cli.status", "Show the running servers of this user and their matches."
+        "ggp.cli.serve", "Show the running servers of this user and their matches."
     ),
     "trace": LaterCommand(
         "ggp.cli.tracing",

@@ -1,6 +1,6 @@
-"""`ggp serve`: runs a player as a server that game servers can call.
+"""`ggp serve` runs a player as a server that game servers can call; `ggp status` shows all servers.
 
-The command reads the options, opens the socket, and hands both to `ggp.server`. Its standard output
+`ggp serve` reads the options, opens the socket, and hands both to `ggp.server`. Its standard output
 has two lines for each match; compiling is reported on standard error.
 """
 
@@ -10,12 +10,12 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from queue import Full, Queue
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,13 +26,16 @@ from ggp.cli.arguments import (
     backend_option,
     count_option,
     folder_option,
+    printing_options,
     seed_option,
     threads_for,
     threads_option,
 )
-from ggp.console import announce, example, tell, verbose_option
+from ggp.console import announce, example, show_report, tell, verbose_option
 from ggp.launch import Loading
+from ggp.report import Report, Table
 from ggp.server.http.listening import DEFAULT_ADDRESS, DEFAULT_PORT, listening_on
+from ggp.server.operator import running_servers
 
 if TYPE_CHECKING:
     from ggp.server.settings import HostOptions
@@ -288,3 +291,49 @@ class _Progress:
         if now - self._said_s >= PROGRESS_S:
             self._said_s = now
             tell(f"compiled {num} of {parts} parts in {now - self._began_s:.0f} s")
+
+
+# ------------------------------------------------------------------------
+# `ggp status`: the matches that servers of this user play now.
+
+_HEAD = (
+    "match",
+    "game",
+    "role",
+    ("#turns", ",d"),
+    "backend",
+    ("#moves", ",d"),
+    ("#with particles", ",d"),
+    ("#slowest", ".2f"),
+    ("#kills", ",d"),
+)
+
+
+@click.command(epilog=example("ggp status"))
+@printing_options
+def status(as_json: bool) -> None:
+    """Show the running servers of this user, `ggp serve`, and the matches that they play.
+
+    A match has a line: the moves that were sent, how many of them were decided on particles that
+    agree with all percepts, the seconds of the slowest, and how many workers died.
+    """
+    servers = running_servers()
+    show_report(Report({"servers": servers}, _parts(servers)), as_json=as_json)
+
+
+def _parts(servers: list[dict[str, Any]]) -> Iterator[Table | str]:
+    if not servers:
+        yield "no server of yours is running; `ggp serve` starts one"
+    for server in servers:
+        title = f"port {server['port']}: {server['player']}, process {server['pid']}"
+        if server["matches"]:
+            yield Table(_HEAD, [_row(match) for match in server["matches"]], title)
+        else:
+            yield f"{title}, no match"
+
+
+def _row(match: dict[str, Any]) -> tuple[object, ...]:
+    moves = sum(match["sources"].values())
+    names = (match["match"], match["game"] or "other rules", match["role"])
+    counts = (moves, match["with_particles"], match["slowest_s"], match["kills"])
+    return (*names, match["turns"], match["backend"] or "none yet", *counts)
