@@ -35,7 +35,6 @@ from ggp.console import announce, example, show_report, tell, verbose_option
 from ggp.launch import Loading
 from ggp.report import Report, Table
 from ggp.server.http.listening import DEFAULT_ADDRESS, DEFAULT_PORT, listening_on
-from ggp.server.operator import running_servers
 
 if TYPE_CHECKING:
     from ggp.server.settings import HostOptions
@@ -317,6 +316,8 @@ def status(as_json: bool) -> None:
     A match has a line: the moves that were sent, how many of them were decided on particles that
     agree with all percepts, the seconds of the slowest, and how many workers died.
     """
+    from ggp.server.operator import running_servers  # slow: no server waits for it
+
     servers = running_servers()
     show_report(Report({"servers": servers}, _parts(servers)), as_json=as_json)
 
