@@ -6,13 +6,12 @@ of the command's keyword arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
-from click.core import ParameterSource
 
 from ggp.cli.arguments import (
     FilePath,
@@ -22,8 +21,10 @@ from ggp.cli.arguments import (
     count_option,
     file_option,
     folder_option,
+    is_given,
     threads_for,
 )
+from ggp.console import tell
 from ggp.errors import ConfigError
 from ggp.machine import Limits
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
@@ -95,24 +96,22 @@ def with_threads(limits: Limits, threads: int | None, place: StoragePlace) -> Li
     return replace(limits, threads=threads_for(threads, place.jobs or 1))
 
 
-def ignored(conditions: Conditions, players: Iterable[str]) -> Iterator[str]:
-    """Yield a note for each option without effect, for commands with `conditions_options`.
+def note_ignored(conditions: Conditions, players: Sequence[str]) -> None:
+    """Print a note for each option without effect, for commands with `conditions_options`.
 
     Args:
         players: specs and addresses of all players.
     """
-    players = list(players)
-    source = click.get_current_context().get_parameter_source("start_clock_s")
     has_remote = any(map(is_address, players))
-    if source is ParameterSource.COMMANDLINE and conditions.play_clock_s is None and not has_remote:
-        yield "--start-clock has no effect without --play-clock"
+    if is_given("start_clock_s") and conditions.play_clock_s is None and not has_remote:
+        tell("note: --start-clock has no effect without --play-clock")
     if conditions.preparing_s:
         return
     from ggp.players import parse_spec
 
     for text in dict.fromkeys(players):
         if not is_address(text) and "learn=" in text and parse_spec(text).options.learn:
-            yield f"{text} learns nothing: it needs a start clock and --play-clock"
+            tell(f"note: {text} learns nothing: it needs a start clock and --play-clock")
 
 
 in_process_option = click.option(

@@ -30,7 +30,7 @@ from ggp.report import Report, Table
 from ggp.statistics import Interval, methods_text
 from match_runner.cli.options import (
     conditions_options,
-    ignored,
+    note_ignored,
     place_options,
     read_place,
     with_threads,
@@ -169,8 +169,7 @@ def play(
     series = replace(series, limits=with_threads(limits, threads, place))
     people = [role for role, text in specs.items() if text == HUMAN]
     check_series(replace(series, players={**specs, **dict.fromkeys(people, "random")}))
-    for note in ignored(conditions, specs.values()):
-        tell(f"note: {note}")
+    note_ignored(conditions, tuple(specs.values()))
     if not as_json:
         _show_warnings(program)
     show = printer(summarize, as_json=as_json)

@@ -40,8 +40,8 @@ from match_runner import tournament as summary
 from match_runner.cli.options import (
     conditions_options,
     course_options,
-    ignored,
     in_process_option,
+    note_ignored,
     place_options,
     read_course_files,
     read_place,
@@ -178,8 +178,7 @@ def compare(
     if place.folder is None:
         place = replace(place, folder=_default_folder(series))
         tell(f"the series is kept in {place.folder}; the same command continues it")
-    for note in ignored(conditions, (*compared, *fixed_players.values())):
-        tell(f"note: {note}")
+    note_ignored(conditions, (*compared, *fixed_players.values()))
     if not as_json:
         hint_at_warnings(game, program.diagnostics)
 
