@@ -2,8 +2,8 @@
 
 `Executor` is a protocol, so that a cluster can take the place of this machine. `LocalPool` keeps
 worker processes on this machine (`ggp.run.calls`). It interrupts a worker before it kills it, so
-that a match with players elsewhere can send them the end of the match. `run_all` has a
-function called for every task, passes results on as they come, and tries again after a crash.
+that a match with players elsewhere can send them the end of the match. `run_all` has a function
+called for every task, passes results on as they come, and tries again after a crash.
 """
 
 from __future__ import annotations
