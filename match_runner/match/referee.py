@@ -143,7 +143,7 @@ def play_match(
         ConfigError: remote players cannot be addressed under these conditions, or there are
             earlier turns, which they cannot observe.
     """
-    if earlier and arena.remotes is not None:
+    if earlier and arena.remotes:
         raise ConfigError("a match with remote players cannot be continued: for them it is over")
     match = _Match(arena, seed, conditions or Conditions(), counts=counts, watcher=watcher)
     return match.play(earlier)
@@ -176,8 +176,9 @@ class _Match:
         self._is_left = False
         self._spare = SpareTime(arena.clock, self._conditions)
         self._remote: RemotePlayers | None = None
-        if arena.remotes is not None:
+        if arena.remotes:
             self._remote = RemotePlayers(
+                arena.program,
                 arena.remotes,
                 conditions.remote,
                 check_clocks(conditions.play_clock_s),

@@ -74,19 +74,6 @@ class RemoteConditions:
 
 
 @dataclass(frozen=True, slots=True)
-class Remotes:
-    """The remote players of a game.
-
-    Attributes:
-        program: the rules to send them.
-        addresses: by role index.
-    """
-
-    program: GameDefinition
-    addresses: Mapping[int, Address]
-
-
-@dataclass(frozen=True, slots=True)
 class RemoteFault:
     """Something that a remote player did wrong.
 
@@ -143,7 +130,8 @@ class RemotePlayers:
     """All remote players of one match.
 
     Args:
-        remotes: the rules and the players' addresses.
+        program: the rules to send them.
+        addresses: of the players, by role index.
         conditions: how to address the players.
         play_clock_s: see `check_clocks`.
         match_id: a new id, see `new_match_id`.
@@ -155,31 +143,32 @@ class RemotePlayers:
 
     def __init__(
         self,
-        remotes: Remotes,
+        program: GameDefinition,
+        addresses: Mapping[int, Address],
         conditions: RemoteConditions,
         play_clock_s: int,
         match_id: str,
         rng: np.random.Generator,
     ) -> None:
         self._conditions, self._server = conditions, conditions.server
-        self._addresses = remotes.addresses
-        self._roles = remotes.program.roles
+        self._addresses = addresses
+        self._roles = program.roles
         self._play_clock_s = play_clock_s
         self._wire = Wire(
-            remotes.program,
+            program,
             conditions.server,
             conditions.dialect,
             rng if conditions.scramble else None,
         )
         self._match_id = match_id
-        shared = Counter(remotes.addresses.values())
+        shared = Counter(addresses.values())
         # One address may play several roles: then its player sees several matches.
         self._ids = {
             role: match_id if shared[address] == 1 else f"{match_id}.{role}"
-            for role, address in remotes.addresses.items()
+            for role, address in addresses.items()
         }
         self._names = HostNames()
-        self._connecting = {role: ConnectingTime(self._server) for role in remotes.addresses}
+        self._connecting = {role: ConnectingTime(self._server) for role in addresses}
 
     @property
     def side(self) -> RemoteSide:

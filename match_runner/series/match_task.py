@@ -118,7 +118,7 @@ def rehearse(
             leave the collector alone.
     """
     key = (rules, arena.machine.backend, *arena.players.values())
-    if arena.remotes is not None or (key in _rehearsed and _is_warm(arena) >= _rehearsed[key]):
+    if arena.remotes or (key in _rehearsed and _is_warm(arena) >= _rehearsed[key]):
         return
     forced = _forced_turns(arena.machine)
     conditions = Conditions(
