@@ -1,7 +1,8 @@
-"""Converts matches that other programs recorded into records of ours.
+"""Matches in the formats of other programs: reads them into records of ours, and writes records.
 
 It reads the JSON of ggp.org and the XML of the Dresden GameController; `match-runner import` writes
 the records. Each match is played again by the rules, which give the percepts and check the rest.
+`match-runner export` writes records in such formats.
 
 A file of JSON has a match or a list of matches, a file of JSON Lines a match a line, a file of XML
 a match. Archives are large, so only one line of JSON Lines is in memory at a time; and a match that
@@ -10,9 +11,10 @@ cannot be read does not stop the others.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO
 from itertools import chain, islice
@@ -27,6 +29,7 @@ import numpy as np
 from ggp.errors import ConfigError, GDLError, MatchError
 from ggp.gdl import Compound, Term, parse_term, parse_terms, to_kif
 from ggp.gdl.program import RANDOM, TRUE
+from ggp.gdl.source import printable
 from ggp.gdl.syntax.reading import MAX_NESTING, UNNAMED, spelled
 from ggp.gdl.terms import signature
 from ggp.machine import Machine, build_machine
@@ -342,11 +345,8 @@ def read_xml(data: bytes) -> Archived:
         moves=moves,
         states={len(moves): facts} if facts else {},
         scores=rewards or None,
-        lost={},
-        times_s=(),
         start_clock_s=_xml_clock(match, "startclock"),
         play_clock_s=_xml_clock(match, "playclock"),
-        scrambled=False,
         unfinished=None if rewards else "the match was not completed",
     )
 
@@ -386,11 +386,6 @@ def _trace(trace: ElementTree.Element) -> Archived:
             if step.find("state") is not None
         },
         scores=[_xml_number(goals[role], "goal_value") for role in roles if goals] or None,
-        lost={},
-        times_s=(),
-        start_clock_s=None,
-        play_clock_s=None,
-        scrambled=False,
         unfinished=None if is_over else "the match was not completed",
     )
 
@@ -460,11 +455,11 @@ class Archived:
         moves: the moves of every role, turn by turn.
         states: the states in the file, by the number of turns before them.
         scores: score of every role; None if the file has none.
+        unfinished: why the match ended before the game was over; None if it was over.
         lost: lost moves, by turn.
         times_s: when the match reached its states, in seconds since 1970; empty if unknown.
         start_clock_s, play_clock_s: None if there was no such clock, or it is unknown.
         scrambled: whether players got other names.
-        unfinished: why the match ended before the game was over; None if it was over.
     """
 
     match_id: str
@@ -474,12 +469,12 @@ class Archived:
     moves: Sequence[Sequence[str]]
     states: Mapping[int, Sequence[str]]
     scores: Sequence[float] | None
-    lost: Mapping[int, Lost]
-    times_s: Sequence[float]
-    start_clock_s: float | None
-    play_clock_s: float | None
-    scrambled: bool
     unfinished: str | None
+    lost: Mapping[int, Lost] = field(default_factory=dict)
+    times_s: Sequence[float] = ()
+    start_clock_s: float | None = None
+    play_clock_s: float | None = None
+    scrambled: bool = False
 
 
 def record_of(
@@ -497,20 +492,20 @@ def record_of(
         MachineError: the rules cannot be played.
     """
     machine = machine or build_machine(program)
-    order = _order(archived, machine)
+    roles = _roles(archived, machine)
     state = machine.initial()
     _compare(archived, 0, machine, state)
     turns = []
     for number, texts in enumerate(archived.moves):
         try:
-            turn, state = _turn(archived, number, [texts[index] for index in order], machine, state)
+            lost = {roles[index]: loss for index, loss in archived.lost.get(number, {}).items()}
+            turn, state = _turn(number, dict(zip(roles, texts, strict=False)), lost, machine, state)
             _compare(archived, number + 1, machine, state)
-        except (MatchError, IndexError) as error:
+        except (MatchError, LookupError) as error:
             reason = error if isinstance(error, MatchError) else "it lacks the move of a role"
             raise MatchError(f"turn {number + 1}: {reason}") from error
         turns.append(turn)
-    goals = _goals(archived, order, machine, state)
-    players = _players(archived, order, machine)
+    goals = _goals(archived, roles, machine, state)
     return MatchRecord(
         game=game,
         digest=program.digest,
@@ -518,7 +513,7 @@ def record_of(
         seed=0,
         play_clock_s=archived.play_clock_s,
         roles=machine.roles,
-        players=players,
+        players=_players(archived.players, roles, machine),
         turns=tuple(turns),
         goals=goals,
         states_visited=dict.fromkeys(machine.roles, 0),
@@ -534,27 +529,31 @@ def record_of(
     )
 
 
-def _order(archived: Archived, machine: Machine) -> list[int]:
-    """Index of each role of the rules among the moves of a turn."""
+def _roles(archived: Archived, machine: Machine) -> list[str]:
+    """The roles in the order of the moves of a turn."""
     if archived.roles is None:
-        return list(range(len(machine.roles)))
+        return list(machine.roles)
     roles = [role.strip().lower() for role in archived.roles]
     if sorted(roles) != sorted(machine.roles):
         raise MatchError(
             f"the rules have the roles {', '.join(machine.roles)}, the match {', '.join(roles)}: "
             "these are the rules of another game"
         )
-    return [roles.index(role) for role in machine.roles]
+    return roles
 
 
 def _turn(
-    archived: Archived, number: int, texts: Sequence[str], machine: Machine, state: States
+    number: int,
+    texts: Mapping[str, str],
+    lost: Mapping[str, tuple[str, str | None]],
+    machine: Machine,
+    state: States,
 ) -> tuple[TurnRecord, States]:
     if machine.terminal(state)[0]:
         raise MatchError("the game is over before it")
     joint = []
-    for role, (name, text) in enumerate(zip(machine.roles, texts, strict=True)):
-        legal = machine.legal(state, role)[0]
+    for role, name in enumerate(machine.roles):
+        legal, text = machine.legal(state, role)[0], texts[name]
         move = {_unnamed(machine.move_text(id_)): id_ for id_ in legal}.get(canonical(text))
         if move is None:
             raise MatchError(f"{text} is not legal for {name}")
@@ -562,13 +561,11 @@ def _turn(
     moves = dict(zip(machine.roles, map(machine.move_text, joint), strict=True))
     stepped = machine.step(state, np.array([joint], dtype=np.int64))
     seen = map(machine.percept_texts, stepped.percepts[0].tolist())
-    lost = archived.lost.get(number, {})
     submitted: dict[str, str | None] = {
         role: move for role, move in moves.items() if role != RANDOM
     }
     faults = []
-    for index, (kind, request) in sorted(lost.items()):
-        loser = (archived.roles or machine.roles)[index].strip().lower()
+    for loser, (kind, request) in lost.items():
         if loser in submitted:
             submitted[loser] = None if request is None else canonical(request)
             faults.append(Fault(number, loser, kind, f"{request or 'no move'}, says the archive"))
@@ -591,31 +588,26 @@ def _compare(archived: Archived, number: int, machine: Machine, state: States) -
 
 
 def _goals(
-    archived: Archived, order: Sequence[int], machine: Machine, state: States
+    archived: Archived, roles: Sequence[str], machine: Machine, state: States
 ) -> dict[str, float | None]:
     if not machine.terminal(state)[0]:
         if archived.unfinished is None:
             raise MatchError(f"the game is not over after turn {len(archived.moves)}")
         return dict.fromkeys(machine.roles)
     goals = dict(zip(machine.roles, machine.goals(state)[0].tolist(), strict=True))
-    for role, index in zip(machine.roles, order, strict=True):
-        score = archived.scores[index] if archived.scores and index < len(archived.scores) else None
-        if score is not None and score != goals[role]:
+    for role, score in zip(roles, archived.scores or (), strict=False):
+        if score != goals[role]:
             raise MatchError(f"the rules give {role} {goals[role]:g} points, the file {score:g}")
     return dict(goals)
 
 
-def _players(archived: Archived, order: Sequence[int], machine: Machine) -> dict[str, str]:
-    names = list(archived.players)
-    roles = [(role, index) for role, index in zip(machine.roles, order, strict=True)]
-    if len(names) == len(roles) - 1:  # nobody is named for chance
-        chance = next((index for role, index in roles if role == RANDOM), len(names))
-        names.insert(chance, RANDOM)
-    return {
-        role: (names[index].strip() if index < len(names) else "") or UNKNOWN_PLAYER
-        for role, index in roles
-        if role != RANDOM
-    }
+def _players(listed: Sequence[str], roles: Sequence[str], machine: Machine) -> dict[str, str]:
+    named = roles
+    if len(listed) == len(roles) - 1:  # nobody is named for chance
+        named = [role for role in roles if role != RANDOM]
+    names = dict(zip(named, listed, strict=False))
+    players = (role for role in machine.roles if role != RANDOM)
+    return {role: names.get(role, "").strip() or UNKNOWN_PLAYER for role in players}
 
 
 def finite(value: str | float) -> float | None:
@@ -650,3 +642,168 @@ def canonical(text: str) -> str:
 def _unnamed(text: str) -> str:
     """Canonical KIF without its name for tuples, which files may lack."""
     return spelled(text, UNNAMED)
+
+
+# ------------------------------------------------------------------------
+# Writes records in the formats of other programs.
+#
+# The Dresden GameController writes `dresden-xml` when a match is over: without a play clock, in
+# upper case except for roles, with all moves ("the sight of RANDOM") and the fluents of the last
+# state. The format has no field for faults. ggp-base's `Match` reads and writes `tiltyard-json`,
+# and Tiltyard publishes it: names as the rules spell them, since ggp-base distinguishes upper and
+# lower case. The format has no field for percepts, which follow from rules and moves.
+
+Fluents = Sequence[str]
+"""Fluents of one state, in canonical KIF without `true`."""
+
+DOCTYPE = "http://games.stanford.edu/gamemaster/xml/viewmatch.dtd"
+
+NO_CLOCK = -1
+"""Value that ggp-base writes for a clock that does not exist."""
+
+_TOKEN_BYTES = 16
+
+
+def dresden_xml(record: MatchRecord, states: Sequence[Fluents]) -> str:
+    """A whole match as the Dresden GameController's `finalstate.xml`.
+
+    Args:
+        states: one for the beginning and one after each turn.
+    """
+    match = ElementTree.Element("match")
+    _add(match, "match-id", _match_id(record))
+    _add(match, "sight-of", RANDOM.upper())
+    for role in record.roles:
+        _add(match, "role", role)
+    for name in _player_names(record):
+        _add(match, "player", name.upper())
+    _add(match, "timestamp", str(_milliseconds(record)[-1]))
+    _add(match, "startclock", str(max(0, _start_clock(record))))
+    if record.error is not None:
+        _add(match, "playclock", str(max(0, _whole(record.play_clock_s))))
+    history = ElementTree.SubElement(match, "history")
+    for number, turn in enumerate(record.turns, start=1):
+        step = ElementTree.SubElement(history, "step")
+        _add(step, "step-number", str(number))
+        for role in record.roles:
+            _add(step, "move", turn.joint_move[role].upper())
+    if record.error is None:
+        scores = ElementTree.SubElement(match, "scores")
+        for role in record.roles:
+            _add(scores, "reward", f"{record.goals[role]:g}")
+    state = ElementTree.SubElement(match, "state")
+    for fluent in states[-1]:
+        _add_term(state, "fact", parse_term(fluent))
+    ElementTree.indent(match)
+    body = ElementTree.tostring(match, encoding="unicode")
+    header = f'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE match SYSTEM "{DOCTYPE}">\n'
+    return f"{header}{body}\n"
+
+
+def tiltyard_json(
+    record: MatchRecord, states: Sequence[Fluents], spelling: Mapping[str, str]
+) -> str:
+    """A whole match as ggp-base's JSON.
+
+    Args:
+        states: one for the beginning and one after each turn.
+        spelling: of names in the rules, see `Rulesheet.spelling`.
+    """
+    times_ms = _milliseconds(record)
+    match: dict[str, Any] = {
+        "matchId": _match_id(record),
+        "randomToken": _token(record),
+        "startTime": times_ms[0],
+        "gameMetaURL": Path(record.game).stem,
+        "gameRoleNames": [spelled(role, spelling) for role in record.roles],
+        "isCompleted": record.error is None,
+        "isAborted": record.error is not None,
+        "states": [f"( {spelled(' '.join(state), spelling)} )" for state in states],
+        "moves": [
+            [spelled(turn.joint_move[role], spelling) for role in record.roles]
+            for turn in record.turns
+        ],
+        "stateTimes": times_ms,
+        "errors": [
+            [""] * len(record.roles),  # errors of the start, which costs no move
+            *([_error(role, turn, spelling) for role in record.roles] for turn in record.turns),
+        ],
+        "previewClock": NO_CLOCK,
+        "startClock": _start_clock(record),
+        "playClock": _whole(record.play_clock_s),
+        "playerNamesFromHost": _player_names(record),
+        "isPlayerHuman": [False] * len(record.roles),
+        "scrambled": record.remote is not None and record.remote.scrambled,
+    }
+    if record.error is None:
+        match["goalValues"] = [record.goals[role] for role in record.roles]
+    return json.dumps(match, indent=1) + "\n"
+
+
+EXPORTS: Mapping[str, Callable[[MatchRecord, Sequence[Fluents], Mapping[str, str]], str]] = {
+    "dresden-xml": lambda record, states, _: dresden_xml(record, states),
+    "tiltyard-json": tiltyard_json,
+}
+"""Every export format, by the name that `--to` takes; the last argument is the spelling of the
+rules, which the Dresden GameController does not keep."""
+
+
+def _match_id(record: MatchRecord) -> str:
+    """Match id of the record; without one, an id made from its seed and content."""
+    recorded_id = record.remote.match_id if record.remote else ""
+    return recorded_id or f"match.{record.seed}.{_token(record)[:12]}"
+
+
+def _token(record: MatchRecord) -> str:
+    """Digest of a record, 32 characters: equal matches have equal digests."""
+    text = json.dumps(record.to_json(), sort_keys=True).encode()
+    return hashlib.blake2b(text, digest_size=_TOKEN_BYTES).hexdigest()
+
+
+def _player_names(record: MatchRecord) -> list[str]:
+    return [record.players.get(role, RANDOM) for role in record.roles]
+
+
+def _start_clock(record: MatchRecord) -> int:
+    return NO_CLOCK if record.remote is None else _whole(record.remote.start_clock_s)
+
+
+def _whole(seconds: float | None) -> int:
+    return NO_CLOCK if seconds is None else round(seconds)
+
+
+def _milliseconds(record: MatchRecord) -> list[int]:
+    """When the match reached each state, in ms since 1970; 0 where the record does not say."""
+    times_s = record.times_s or (0.0,) * (1 + len(record.turns))
+    return [round(1000 * time_s) for time_s in times_s]
+
+
+def _error(role: str, turn: TurnRecord, spelling: Mapping[str, str]) -> str:
+    """The fault that cost a role its move, in ggp-base's words; "" if it kept its move."""
+    submitted = turn.submitted.get(role)
+    kinds = [fault.kind for fault in turn.faults if fault.role == role]
+    if not kinds or submitted == turn.joint_move[role]:
+        return ""
+    match kinds[-1]:  # earlier ones may be about the start of the match
+        case "late":
+            return "TO"
+        case "unreachable" | "raised":
+            return "CE"
+        case "illegal":
+            return f"IL {spelled(submitted or '', spelling)}".strip()
+    return ""
+
+
+def _add(parent: ElementTree.Element, name: str, text: str) -> None:
+    ElementTree.SubElement(parent, name).text = printable(text)
+
+
+def _add_term(parent: ElementTree.Element, name: str, term: Term) -> None:
+    """Add a term as an element; the parser bounds how deep terms nest."""
+    element = ElementTree.SubElement(parent, name)
+    _add(element, "prop-f", str(term.name).upper())
+    for arg in term.args if isinstance(term, Compound) else ():
+        if isinstance(arg, Compound):
+            _add_term(element, "arg", arg)
+        else:
+            _add(element, "arg", str(arg).upper())

@@ -26,11 +26,10 @@ from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
 from match_runner.match.views import percepts_text, plain, values_table
-from match_runner.series.holding import snapshot_of
+from match_runner.series.holding import run_series, snapshot_of
 from match_runner.series.plan import series_of_roles
-from match_runner.series.runner import run_series
 from match_runner.series.store import open_store
-from match_runner.workers.places import InlineExecutor
+from match_runner.workers.executor import InlineExecutor
 
 GAME, ROLE = "exploding_bomb", "agent"
 PLAYERS = (("HyperPlay-II", "hyperplay2:n=8"), ("HyperPlay", "hyperplay"))

@@ -13,6 +13,7 @@ import select
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TextIO
 
 import numpy as np
@@ -25,7 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ggp import report
-from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, console_on, show_error, spinner
+from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, console_on, spinner
 from ggp.errors import ConfigError, GDLError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.formal import IGNORED
@@ -35,29 +36,29 @@ from ggp.gdl.program import DISTINCT, DOES, GOAL, INIT, LEGAL, NEXT, ROLE, SEES,
 from ggp.gdl.source import printable
 from ggp.gdl.syntax.parser import parse
 from ggp.gdl.terms import Compound, Rule, Signature, Term, signature
-from ggp.machine import Machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_file
 from ggp.players import Decision, parse_spec
 from ggp.search.anytime import Deadline
+from match_runner.match.apart import NoAnswerError
 from match_runner.match.frames import StateWords
-from match_runner.match.guests import LeftError, NoAnswerError
 from match_runner.match.knowledge import Knowledge
 from match_runner.match.records import MatchRecord, TurnRecord
-from match_runner.match.referee import play_match
+from match_runner.match.referee import LeftError, play_match
 from match_runner.match.seats import HUMAN, Arena, Seat, set_up
 from match_runner.match.views import percepts_text, plain, show_record, show_turn
 from match_runner.pictures.kinds import KINDS, Json
 from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of
 from match_runner.pictures.symbols import unfilled
-from match_runner.remote.post import is_address
+from match_runner.remote.remote_players import is_address
 from match_runner.series.holding import (
     RecordFiles,
     Snapshot,
     StoragePlace,
     each_warning_once,
     problems_of,
+    report_problems,
 )
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.series.outcomes import Played
@@ -128,13 +129,9 @@ def play_in_terminal(
         snapshot = Snapshot(series, len(planned_matches), matches, {})
         show(snapshot)
         problems = [*problems_of(snapshot), *problems]
-    for problem in problems:
-        show_error(problem)
-    code = EXIT_FAILED if problems else 0
-    return code if screen.departure is None else _code_of(screen.departure)
-
-
-def _code_of(departure: LeftError) -> int:
+    code, departure = report_problems(problems), screen.departure
+    if departure is None:
+        return code
     if departure.interrupted:
         return EXIT_INTERRUPTED
     return 0 if departure.announced else EXIT_FAILED
@@ -159,72 +156,52 @@ class _Sitting:
     """A session at the terminal: a game and its players, for all matches of a series.
 
     Attributes:
+        screen: where people read and type.
+        game: the game of the series.
+        program, machines: its rules, and machines for `set_up`.
+        artist: draws the game.
+        rules: the answer to `rules`.
         people: the roles that people play.
     """
 
     def __init__(self, series: Series, screen: Screen) -> None:
-        (self._game,) = series.games
-        self._series, self._screen = series, screen
-        program = self._game.program
-        has_clock = self._game.conditions.play_clock_s is not None
-        self._program, self._machines = machines_of(
-            program.source.name, program.source.text, series.backend, series.limits, has_clock
+        (self.game,) = series.games
+        self.screen, self._limits = screen, series.limits
+        source = self.game.program.source
+        has_clock = self.game.conditions.play_clock_s is not None
+        self.program, self.machines = machines_of(
+            source.name, source.text, series.backend, series.limits, has_clock
         )
-        file = find_file(self._game.name)
-        self._artist = Artist(self._program, None if file is None else side_file_of(file))
-        self._rules = list(_rules_of(self._program))
+        file = find_file(self.game.name)
+        self.artist = Artist(self.program, None if file is None else side_file_of(file))
+        self.rules = list(_rules_of(self.program))
         self.people = [role for role, text in series.players.items() if text == HUMAN]
-        programs = {role: text for role, text in series.players.items() if text != HUMAN}
+        self._programs = {role: text for role, text in series.players.items() if text != HUMAN}
         if has_clock:  # a player that has not played before takes longer for its first move
-            stand_ins = {**programs, **dict.fromkeys(self.people, "random")}
-            start_s = self._game.conditions.remote.start_clock_s
-            arena = self._arena(stand_ins)
-            rehearse(arena, program.source.text, start_s, own_process=True)
-        self._programs = programs
+            arena = self._arena(dict.fromkeys(self.people, "random"))
+            start_s = self.game.conditions.remote.start_clock_s
+            rehearse(arena, source.text, start_s, own_process=True)
 
     def play(self, seed: int) -> MatchRecord:
         """Play the match with this seed."""
-        conditions = self._game.conditions
+        conditions = self.game.conditions
         if start_s := conditions.preparing_s:
             for role, text in self._programs.items():
                 if not is_address(text) and hasattr(parse_spec(text).player, "prepare"):
                     note = f"{text} may prepare for {role} for {start_s} s (--start-clock)."
-                    self._screen.show(Text(note))
-        guests = {role: Seat(HUMAN, self._maker(role, seed)) for role in self.people}
-        arena = self._arena({**self._programs, **guests})
+                    self.screen.show(Text(note))
+        guests = {role: Seat(HUMAN, partial(Person, self, role, seed)) for role in self.people}
+        arena = self._arena(guests)
         if guests:
             return play_match(arena, seed, conditions)
-        with self._screen.console.status("turn 1") as status:
-            spectator = Spectator(self._screen, self._artist, self._program, status)
-            return play_match(arena, seed, conditions, watcher=spectator)
+        with self.screen.console.status("turn 1") as status:
+            return play_match(arena, seed, conditions, watcher=Spectator(self, status))
 
-    def _arena(self, players: Mapping[str, str | Seat]) -> Arena:
-        order = order_of(self._game.conditions, self._program, self._machines, self._series.limits)
-        return set_up(
-            self._game.name,
-            self._program,
-            players,
-            self._machines,
-            self._game.conditions.clock.tells,
-            order=order,
-        )
-
-    def _maker(self, role: str, seed: int) -> Callable[[np.random.Generator], Person]:
-        index = self._program.roles.index(role)
-        machine: Machine = self._machines[1 + index]
-
-        def make(_: np.random.Generator) -> Person:
-            return Person(
-                role,
-                self._screen,
-                self._artist,
-                Knowledge(machine, index, seed),
-                self._rules,
-                clock_s=self._game.conditions.play_clock_s,
-                is_alone=len(self.people) == 1,
-            )
-
-        return make
+    def _arena(self, people: Mapping[str, str | Seat]) -> Arena:
+        conditions, players = self.game.conditions, {**self._programs, **people}
+        order = order_of(conditions, self.program, self.machines, self._limits)
+        tells = conditions.clock.tells
+        return set_up(self.game.name, self.program, players, self.machines, tells, order=order)
 
 
 # ------------------------------------------------------------------------
@@ -235,17 +212,13 @@ class Spectator:
     """A `Watcher` that shows every turn when it is over, and the state that it leads to.
 
     Args:
-        screen: where the turns are shown.
-        artist: draws the game.
-        program: its definition; a game without rules has words for its states.
+        sitting: its screen shows the turns; a game without rules has words for its states.
         status: says which turn is being played.
     """
 
-    def __init__(
-        self, screen: Screen, artist: Artist, program: GameDefinition, status: Status
-    ) -> None:
-        self._screen, self._artist, self._status = screen, artist, status
-        self._words = None if program.as_program().rules else StateWords(program)
+    def __init__(self, sitting: _Sitting, status: Status) -> None:
+        self._screen, self._artist, self._status = sitting.screen, sitting.artist, status
+        self._words = StateWords(sitting.program)
         self._number = 0
 
     def reached(self, turn: TurnRecord | None, fluents: tuple[str, ...], *, over: bool) -> None:
@@ -258,8 +231,7 @@ class Spectator:
             self._screen.show(*show_turn(self._number, turn, encoding))
         self._status.update(f"turn {self._number + 1}")
         self._screen.show(*self._screen.drawn(self._artist.picture(fluents)))
-        if self._words is not None:
-            self._screen.show(*map(plain, self._words.lines_after(turn)))
+        self._screen.show(*map(plain, self._words.lines_after(turn)))
 
 
 # ------------------------------------------------------------------------
@@ -287,30 +259,17 @@ class Person:
 
     Args:
         role: name of the role that the person plays.
-        screen: where the person reads and types.
-        artist: draws the game.
-        knowledge: knowledge of the role.
-        rules: the answer to `rules`.
-        clock_s: seconds for each decision; None for no limit.
-        is_alone: whether only one person plays at this screen.
+        seed: seed of the match.
     """
 
     states_visited = 0
 
-    def __init__(
-        self,
-        role: str,
-        screen: Screen,
-        artist: Artist,
-        knowledge: Knowledge,
-        rules: Sequence[RenderableType],
-        *,
-        clock_s: float | None,
-        is_alone: bool,
-    ) -> None:
-        self._role, self._screen, self._artist = role, screen, artist
-        self._knowledge, self._rules = knowledge, rules
-        self._clock_s, self._is_alone = clock_s, is_alone
+    def __init__(self, sitting: _Sitting, role: str, seed: int, _: np.random.Generator) -> None:
+        self._role, self._screen, self._artist = role, sitting.screen, sitting.artist
+        index = sitting.program.roles.index(role)
+        self._knowledge = Knowledge(sitting.machines[1 + index], index, seed)
+        self._rules, self._clock_s = sitting.rules, sitting.game.conditions.play_clock_s
+        self._is_alone = len(sitting.people) == 1
         self._legal: Sequence[str] = ()
         self._chosen = 0  # turns before the last choice
         self._turns: list[tuple[str, tuple[str, ...], str | None]] = []
@@ -730,7 +689,7 @@ def sentence(rule: Rule) -> str:
     """A rule or fact in words, without a full stop."""
     if not rule.body:
         return _concludes(rule.head)
-    return f"{_concludes(rule.head)} if {' and '.join(map(_inner, rule.body))}"
+    return f"{_concludes(rule.head)} if {_joined('and', rule.body)}"
 
 
 def _concludes(head: Term) -> str:
@@ -764,11 +723,8 @@ def _in_words(texts: Mapping[Signature, str], term: Term) -> str:
 def _inner(term: Term) -> str:
     """A condition in words, in parentheses if it consists of several conditions."""
     text = _holds(term)
-    return f"({text})" if _is_several(term) else text
-
-
-def _is_several(term: Term) -> bool:
-    return isinstance(term, Compound) and term.name in ("or", "and") and len(term.args) > 1
+    is_joined = isinstance(term, Compound) and term.name in ("or", "and") and len(term.args) > 1
+    return f"({text})" if is_joined else text
 
 
 def _joined(word: str, terms: Sequence[Term]) -> str:

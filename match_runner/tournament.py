@@ -24,12 +24,11 @@ from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from ggp.report import Report, Table
 from ggp.run.clocks import Clock
 from ggp.run.whole_files import read_toml
-from ggp.statistics import LEVEL, Interval, mean_interval, methods_text
+from ggp.statistics import LEVEL, Interval, methods_text
 from match_runner.match.conditions import MAX_PAUSE_S, ConditionOptions
 from match_runner.match.records import clock_text
 from match_runner.match.views import plain
-from match_runner.remote.post import is_address
-from match_runner.remote.remote_players import check_clocks
+from match_runner.remote.remote_players import check_clocks, is_address
 from match_runner.remote.wire import SERVERS, Replacement
 from match_runner.series.course import WithCourse
 from match_runner.series.holding import Snapshot
@@ -206,7 +205,7 @@ def _score(
     snapshot: Snapshot, player: int, rounds: Sequence[Round], bounds: tuple[float, float] | None
 ) -> Interval:
     values = [s[player] for s in map(scores_of, rounds) if player in s]
-    return mean_interval(values, resampling_seed(snapshot.series), bounds, fixed=snapshot.fixed)
+    return snapshot.mean(values, bounds)
 
 
 def _rank(standing: Standing) -> tuple[float, float]:
@@ -383,6 +382,7 @@ def _one_of(names: Iterable[str]) -> _Setting:
     return _Setting(f"one of {', '.join(options)}", lambda value: value in options)
 
 
+_FLAG = _Setting("true or false", lambda v: isinstance(v, bool))
 _LENGTH = _Setting("a whole number above 0", lambda v: _is_whole(v) and 1 <= v <= MAX_ROUNDS)
 
 _SETTINGS: Mapping[str, _Setting] = {
@@ -395,10 +395,10 @@ _SETTINGS: Mapping[str, _Setting] = {
         "a number of seconds above 0", lambda v: _is_number(v) and 0 < v <= MAX_CLOCK_S
     ),
     "clock": _one_of(Clock),
-    "ponder": _Setting("true or false", lambda v: isinstance(v, bool)),
+    "ponder": _FLAG,
     "dialect": _one_of(Dialect),
     "server": _one_of(SERVERS),
-    "scramble": _Setting("true or false", lambda v: isinstance(v, bool)),
+    "scramble": _FLAG,
     "replacement": _one_of(Replacement),
     "pause": _Setting(
         f"a number of seconds up to {MAX_PAUSE_S}",
@@ -413,37 +413,37 @@ _LENGTHS = ("matches", "rounds")
 _FIELDS = {"play_clock": "play_clock_s", "start_clock": "start_clock_s", "pause": "pause_s"}
 """Fields of `ConditionOptions` that have other names than their settings."""
 
-_GENERAL = ("players", "games", "roles", "equal_states", "seed", "backend")
+_GENERAL = {
+    "roles": _one_of(("rotate", "fixed")),
+    "equal_states": _FLAG,
+    "seed": _Setting("a whole number", lambda v: _is_whole(v)),
+}
+"""Other settings of the whole tournament, with their requirements."""
 
 
 def _tournament(data: Mapping[str, Any], folder: Path) -> Series:
-    _check_keys(data, (*_GENERAL, *_SETTINGS), "")
+    _check_keys(data, ("players", "games", *_GENERAL, "backend", *_SETTINGS), "")
     players = _texts(data.get("players"), "players")
     if not players:
         raise ConfigError('players must be a table such as [players] with a line ours = "random"')
-    seed = data.get("seed", 0)
-    if not _is_whole(seed):
-        raise ConfigError("seed must be a whole number")
+    for key, setting in _GENERAL.items():
+        if key in data and not setting.fits(data[key]):
+            raise ConfigError(f"{key} must be {setting.text}")
     backend = data.get("backend", "auto")
     if not isinstance(backend, str) or backend not in backends():
         raise ConfigError(f"unknown backend {backend!r}; backends: {', '.join(backends())}")
-    roles = data.get("roles", "rotate")
-    if roles not in ("rotate", "fixed"):
-        raise ConfigError("roles must be one of rotate, fixed")
-    equal_states = data.get("equal_states", False)
-    if not isinstance(equal_states, bool):
-        raise ConfigError("equal_states must be true or false")
+    rotate = data.get("roles", "rotate") == "rotate"
     games = data.get("games")
     if not isinstance(games, list) or not games:
         raise ConfigError('games must be a list such as ["monty_hall", "kuhn_poker"]')
     general = {name: data[name] for name in _SETTINGS if name in data}
-    size = len(players) if roles == "rotate" else 1
+    size = len(players) if rotate else 1
     series = Series(
         players=players,
         games=tuple(_game(game, general, folder, players, size) for game in games),
-        rotate=roles == "rotate",
-        equal_states=equal_states,
-        seed=seed,
+        rotate=rotate,
+        equal_states=data.get("equal_states", False),
+        seed=data.get("seed", 0),
         backend=backend,
     )
     check_series(series)

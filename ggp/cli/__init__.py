@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 COMMANDS = {
     "belief": LaterCommand(
-        "ggp.cli.belief",
+        "ggp.cli.histories",
         "Show which facts may hold for a role, and how likely.",
     ),
     "bench": LaterCommand(
@@ -23,31 +23,31 @@ COMMANDS = {
     ),
     "convert": LaterCommand("ggp.cli.rulesheets", "Print a rulesheet in another form."),
     "evaluate": LaterCommand(
-        "ggp.cli.evaluate", "Show the value that a player gives to each move of a role."
+        "ggp.cli.histories", "Show the value that a player gives to each move of a role."
     ),
     "exploit": LaterCommand("ggp.cli.solve", "Measure a player's distance from optimal play."),
     "games": LaterCommand(
-        "ggp.cli.game_list",
+        "ggp.cli.games",
         "List the games that come with ggp, or describe GAME in words.",
     ),
     "info": LaterCommand(
         "ggp.cli.rulesheets", "Show the roles of a game, its size and its backend."
     ),
     "new": LaterCommand(
-        "ggp.cli.new", "Write a small commented game to FILE to start your own from."
+        "ggp.cli.games", "Write a small commented game to FILE to start your own from."
     ),
     "players": LaterCommand(
         "ggp.cli.players", "List all players, or the named ones, with their options."
     ),
     "properties": LaterCommand(
-        "ggp.cli.properties", "Measure leaf correlation, bias, disambiguation and more."
+        "ggp.cli.solve", "Measure leaf correlation, bias, disambiguation and more."
     ),
     "serve": LaterCommand("ggp.cli.serve", "Play matches on game servers until interrupted."),
     "solve": LaterCommand(
         "ggp.cli.solve", "Solve a game: the value of optimal play for each role."
     ),
     "status": LaterCommand(
-        "ggp.cli.status", "Show the running servers of this user and their matches."
+        "ggp.cli.serve", "Show the running servers of this user and their matches."
     ),
     "trace": LaterCommand(
         "ggp.cli.tracing",

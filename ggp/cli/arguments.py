@@ -195,6 +195,39 @@ class FolderPath(_NonEmptyPath):
         self.name = "folder"
 
 
+def all_of(*options: Callable[[_F], _F]) -> Callable[[_F], _F]:
+    """A decorator that adds several options to a command, in the order of its help."""
+
+    def decorate(command: _F) -> _F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def file_option(*names: str, **how: Any) -> Callable[[_F], _F]:
+    """An option with the path of a file; for `how` see `click.option`."""
+    return click.option(*names, type=FilePath(), metavar="FILE", **how)
+
+
+def folder_option(*names: str, **how: Any) -> Callable[[_F], _F]:
+    """An option with the path of a folder."""
+    return click.option(*names, type=FolderPath(), metavar="DIR", **how)
+
+
+def count_option(*names: str, minimum: int = 1, **how: Any) -> Callable[[_F], _F]:
+    """An option with a whole number; the help shows its default, if it has one."""
+    number = click.IntRange(min=minimum)
+    return click.option(*names, type=number, **{"show_default": "default" in how, **how})
+
+
+def amount_option(*names: str, **how: Any) -> Callable[[_F], _F]:
+    """An option with a finite number above 0; the help shows its default, if it has one."""
+    number = FiniteRange(min=0, min_open=True)
+    return click.option(*names, type=number, **{"show_default": "default" in how, **how})
+
+
 class Renamed(click.Option):
     """An option of two names; the first is an earlier one, which works and is not in the help."""
 
@@ -298,24 +331,18 @@ def length_options(usual_rounds: int | None = None) -> Callable[[_F], _F]:
     Args:
         usual_rounds: the number of rounds if neither is given, for the help.
     """
-
-    def decorate(command: _F) -> _F:
-        command = click.option(
+    return all_of(
+        count_option("--matches", help="Number of matches."),
+        count_option(
             "--rounds",
-            type=click.IntRange(min=1),
             show_default=usual_rounds and str(usual_rounds),
             help="Number of rounds; in each, every player plays every role once.",
-        )(command)
-        return click.option("--matches", type=click.IntRange(min=1), help="Number of matches.")(
-            command
-        )
-
-    return decorate
+        ),
+    )
 
 
-def json_option(command: _F) -> _F:
-    """`--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+printing_options = all_of(json_option, verbose_option)
 
 
 def _import(ctx: click.Context, param: object, modules: tuple[str, ...]) -> None:
@@ -339,17 +366,18 @@ import_option = click.option(
 )
 
 
-def backend_option(command: _F) -> _F:
-    """`--backend`, and `--import`, which helps wherever a game is opened."""
-    command = import_option(command)
-    return click.option(
+backend_option = all_of(
+    click.option(
         "--backend",
         type=_Backend(),
         default="auto",
         show_default=True,
         help="Machine that runs the rules: propnet is fast, relational suits games too large for "
         "propnet, prolog is the reference, auto chooses.",
-    )(command)
+    ),
+    import_option,
+)
+"""`--backend`, and `--import`, which helps wherever a game is opened."""
 
 
 def _limits(ctx: click.Context, param: object, seconds: float) -> Limits:
@@ -358,18 +386,15 @@ def _limits(ctx: click.Context, param: object, seconds: float) -> Limits:
     return Limits(grounding_seconds=seconds)
 
 
-def limits_option(command: _F) -> _F:
-    """`--grounding-seconds`, passed to the command as `limits` for `build_machine`."""
-    return click.option(
-        "--grounding-seconds",
-        "limits",
-        type=FiniteRange(min=0, min_open=True),
-        default=DEFAULT_GROUNDING_S,
-        show_default=True,
-        metavar="SECONDS",
-        callback=_limits,
-        help="Maximum CPU time for the fast backend to compile a new game.",
-    )(command)
+limits_option = amount_option(
+    "--grounding-seconds",
+    "limits",
+    default=DEFAULT_GROUNDING_S,
+    metavar="SECONDS",
+    callback=_limits,
+    help="Maximum CPU time for the fast backend to compile a new game.",
+)
+"""`--grounding-seconds`, passed to the command as `limits` for `build_machine`."""
 
 
 def threads_option(usual: str = "1") -> Callable[[_F], _F]:
@@ -378,9 +403,8 @@ def threads_option(usual: str = "1") -> Callable[[_F], _F]:
     Args:
         usual: the default, for the help.
     """
-    return click.option(
+    return count_option(
         "--threads",
-        type=click.IntRange(min=1),
         show_default=usual,
         help="Processors for a batch of playouts and for a decision of hyperplay2; without a "
         "clock, results do not depend on their number.",

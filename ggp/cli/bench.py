@@ -17,7 +17,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ggp.cli.arguments import FiniteRange, GameOptions, game_command, threads_option
+from ggp.cli.arguments import GameOptions, amount_option, game_command, threads_option
 from ggp.console import spinner
 from ggp.machine import Machine
 from ggp.machine.on_circuit import on_circuit
@@ -46,11 +46,9 @@ _MIN_S = 1e-9
 
 
 @game_command("ggp bench tic_tac_toe --seconds 1")
-@click.option(
+@amount_option(
     "--seconds",
-    type=FiniteRange(min=0, min_open=True),
     default=5.0,
-    show_default=True,
     help="Time to measure, after the ramp-up; a batch that has begun is finished.",
 )
 @click.option("--compare", is_flag=True, help="Measure both backends, and print the ratio.")

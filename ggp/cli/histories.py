@@ -1,27 +1,45 @@
-"""Histories for commands: a role's moves and percepts, read from a file or a record, or random.
+"""`ggp belief` and `ggp evaluate`: a role's belief after a history, and the values of its moves.
 
-`history_options` gives a command the options that name an `Origin`; its `turns` are the
-history, checked against the rules.
+A history is a role's moves and percepts, read from a file or a record, or random. `history_options`
+gives a command the options that name an `Origin`; its `turns` are the history, checked against the
+rules.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
-from ggp.belief import HyperPlaySampler, PathTree
-from ggp.cli.arguments import FilePath, read_json_list, read_term
-from ggp.errors import ConfigError
-from ggp.machine import Machine
+from ggp.belief import HyperPlaySampler, PathTree, in_words
+from ggp.cli.arguments import (
+    GameOptions,
+    complete_role,
+    count_option,
+    file_option,
+    game_command,
+    read_json_list,
+    read_term,
+)
+from ggp.cli.solving import play_clock_option, player_option
+from ggp.console import spinner
+from ggp.errors import NOTE, ConfigError, GGPError
+from ggp.gdl.program import RANDOM
+from ggp.machine import Machine, build_machine, role_index
 from ggp.machine.base import NO_PERCEPTS
+from ggp.players import BeliefPlayer, Decision, Player, blamed, make_player, parse_spec
 from ggp.players.player import KnownTurn
+from ggp.report import Report, Table, rounded
 from ggp.run.whole_files import read_json
+from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 from ggp.search.moves import random_moves
 
@@ -93,22 +111,10 @@ def history_options(without: str) -> Callable[[Callable[..., Any]], Callable[...
         ) -> Any:
             return function(*args, origin=Origin.by(history, record, turn), **others)
 
-        click.option(
-            "--turn",
-            type=click.IntRange(min=1),
-            help="Decision of the recorded match, counted from 1.",
-        )(command)
-        click.option(
-            "--record",
-            type=FilePath(),
-            metavar="FILE",
-            help="A recorded match, instead of --history.",
-        )(command)
-        return click.option(
-            "--history",
-            type=FilePath(),
-            metavar="FILE",
-            help=f"The role's moves and percepts so far: JSON, {FORM}. {without}",
+        count_option("--turn", help="Decision of the recorded match, counted from 1.")(command)
+        file_option("--record", help="A recorded match, instead of --history.")(command)
+        return file_option(
+            "--history", help=f"The role's moves and percepts so far: JSON, {FORM}. {without}"
         )(command)
 
     return decorate
@@ -246,3 +252,183 @@ def _read_turn(machine: Machine, turn: object) -> KnownTurn:
                 f"{percept} is not a percept of this game: its rules do not know the term"
             )
     return KnownTurn(move, percepts)
+
+
+# ------------------------------------------------------------------------
+# `ggp evaluate`: the values that a player gives to its moves after an incomplete path.
+
+
+@game_command(
+    "ggp evaluate exploding_bomb --role agent --player hyperplay2:n=8",
+    seed="the player, and of the random match that leads to the role's first choice",
+)
+@click.option(
+    "--role", required=True, shell_complete=complete_role, help="Role whose moves to evaluate."
+)
+@player_option("hyperplay2:n=8")
+@history_options(
+    "Without it, the role is at its first choice and has seen nothing; if that is impossible, "
+    "a random match (--seed) leads there."
+)
+@play_clock_option
+def evaluate(
+    options: GameOptions, role: str, player: str, origin: Origin, play_clock: float | None
+) -> None:
+    """Show the value that a player gives to each move of a role.
+
+    A player that randomises also shows each move's probability.
+    """
+    spec = parse_spec(player)
+    program, machine, _ = options.open(ready=play_clock is not None)
+    role_id = role_index(machine, role)
+    name = machine.roles[role_id]
+    if role_id == machine.random_role:
+        possible = ", ".join(name for name in machine.roles if name != RANDOM)
+        raise ConfigError(f"{RANDOM} plays by chance and has no values; roles: {possible}")
+    prefix = "" if origin.file is None else f"{origin.file}: "
+    with spinner(f"{player} is thinking"), _quiet_players(), blamed(spec):
+        turns = origin.turns(machine, program.digest, name)
+        is_drawn = turns is None
+        if turns is None:
+            turns = first_choice(
+                build_machine(program, machine.backend, options.limits), role_id, options.seed
+            )
+        rng = np.random.default_rng(options.seed)
+        thinker = make_player(spec, machine, role_id, rng, program=program)
+        _follow(machine, thinker, turns, prefix)
+        deadline = None if play_clock is None else Deadline.after(play_clock)
+        decision = thinker.choose(deadline, value_forced=True)
+    if decision.fault is not None:
+        raise GGPError(decision.fault)
+    options.show(_report(decision, name, player, turns, is_drawn=is_drawn), machine.backend)
+
+
+def _follow(machine: Machine, player: Player, history: Sequence[KnownTurn], prefix: str) -> None:
+    """Let the player observe a history.
+
+    Raises:
+        ConfigError: the belief of the player, if it has one, shows that no complete path agrees
+            with the history, or that the game is over after it.
+    """
+    for index, turn in enumerate(history):
+        player.observe(turn.move, turn.percepts)
+        if not isinstance(player, BeliefPlayer):
+            continue
+        bag = player.tracker.bag
+        if bag.depleted[0]:
+            fault = player.choose().fault
+            raise ConfigError(
+                f"{prefix}turn {index}: {fault} (it is impossible, or the game is over)"
+            )
+        if not len(candidates(machine, bag).values):
+            raise ConfigError(f"{prefix}turn {index}: the game is over after it")
+
+
+@contextmanager
+def _quiet_players() -> Iterator[None]:
+    """Keep players from logging the faults that this command reports itself."""
+    logger = logging.getLogger("ggp.players")
+    if logger.getEffectiveLevel() < NOTE:
+        yield
+        return
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _report(
+    decision: Decision, role: str, player: str, turns: Sequence[KnownTurn], *, is_drawn: bool
+) -> Report:
+    """The values of moves as a report.
+
+    Args:
+        is_drawn: whether the turns are from a random match.
+    """
+    moves = [asdict(value) for value in decision.values]
+    shares = decision.probabilities
+    if shares is not None:
+        moves = [{**row, "probability": shares.get(row["move"], 0.0)} for row in moves]
+    quality = None if decision.quality is None else dict(decision.quality)
+    values = {
+        "role": role,
+        "player": player,
+        "history": [turn._asdict() for turn in turns],
+        "moves": rounded(moves),
+        "choice": decision.move,
+        "particles": decision.particles,
+        "exact": decision.exact,
+        "quality": quality,
+        "states_visited": decision.states_visited,
+        "seconds": round(decision.seconds, 3),
+    }
+
+    def parts() -> Iterator[Table | str]:
+        if is_drawn and any(turn.percepts for turn in turns):
+            seen = (f"{turn.move} / {' '.join(turn.percepts or ()) or '-'}" for turn in turns)
+            yield f"{role} did / saw: {'; '.join(seen)}"
+        rows = [(">" if row["move"] == decision.move else "", *row.values()) for row in moves]
+        numbers = (("#value", ".2f"), ("#± stderr", ".2f"), ("#visits", ","))
+        head = ("", f"move of {role}", *numbers, ("#probability", ".3f"))
+        yield Table(head if shares is not None else head[:-1], rows)
+        yield (
+            f"{player} plays {decision.move}: "
+            f"{decision.states_visited:,} states visited in {decision.seconds:.2f} s"
+        )
+        if quality is not None:
+            yield in_words(quality)
+
+    return Report(values, parts())
+
+
+# ------------------------------------------------------------------------
+# `ggp belief`: the possible states of a role after an incomplete path, and their quality.
+
+MAX_SHOWN = 60
+"""Maximum number of fluents in a table; --json prints all."""
+
+_FIELDS = ("how", "sound", "entries", "distinct", "ess", "log_size", "inexact_turns")
+
+
+@game_command("ggp belief kuhn_poker --role player1", seed="the sampling")
+@click.option("--role", required=True, shell_complete=complete_role, help="The role that believes.")
+@history_options("Without it, the match is at its start.")
+@click.option(
+    "--fluent", "fluents", multiple=True, metavar="TERM", help="Show this fluent; may be repeated."
+)
+@count_option(
+    "--attempts", help="Joint moves to try in search of a possible state; 400,000 by default."
+)
+def belief(
+    options: GameOptions, role: str, origin: Origin, fluents: tuple[str, ...], attempts: int | None
+) -> None:
+    """Show which facts may hold for a role, and how likely.
+
+    The role knows its moves and percepts so far. Exits with 1 if no complete path agrees with
+    them.
+    """
+    game = options.load()
+    machine = game._machine
+    name = game.roles[role_index(machine, role)]
+    with spinner(f"finding the possible states of {name}"):
+        turns = origin.turns(machine, game.program.digest, name) or []
+        bag = game.belief(name, turns, attempts=attempts, seed=options.seed)
+        chances = {
+            fluent: round(float(chance), 9)
+            for fluent, chance in zip(bag.fluents, bag.marginals, strict=True)
+        }
+        if fluents:
+            chances = {text: bag.probability(text) for text in fluents}
+
+    def parts() -> Iterator[Table | str]:
+        rows = sorted(chances.items(), key=lambda row: (-row[1], row[0]))
+        yield Table((f"belief of {name}", ("#probability", ".4f")), rows[:MAX_SHOWN])
+        if len(rows) > MAX_SHOWN:
+            yield f"and {len(rows) - MAX_SHOWN:,} less likely; --json prints all"
+        yield in_words(quality)
+
+    quality = bag.quality.as_json()
+    values = {field: quality[field] for field in _FIELDS} | {"fluents": chances}
+    options.show(Report(values, parts()), game.backend)

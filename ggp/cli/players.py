@@ -8,8 +8,8 @@ from dataclasses import asdict
 
 import click
 
-from ggp.cli.arguments import json_option
-from ggp.console import example, show_report, verbose_option
+from ggp.cli.arguments import printing_options
+from ggp.console import example, show_report
 from ggp.players import PlayerInfo, describe_player, known_players
 from ggp.players.options.option_fields import OptionInfo
 from ggp.report import Report, Table
@@ -21,8 +21,7 @@ SHARED_BY = 3
 @click.command(epilog=example("ggp players hyperplay2"))
 @click.argument("specs", metavar="[PLAYER]...", nargs=-1)
 @click.option("--markdown", is_flag=True, help="Print the tables of docs/reference/players.md.")
-@json_option
-@verbose_option
+@printing_options
 def players(specs: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """List all players, or the named ones, with their options.
 

@@ -181,15 +181,14 @@ def _history_lines(history: MatchBeginning, besides: str | None = None) -> Itera
     """The last joint moves of a history, without those of one role."""
     if not history.joint_moves:
         yield "    at the start"
-    lines = [_joint(moves, besides) for moves in history.joint_moves]
-    yield from (f"    {line}" for line in _last(tuple(lines)))
+    lines = [
+        ", ".join(f"{role} {move}" for role, move in moves.items() if role != besides)
+        for moves in history.joint_moves
+    ]
+    yield from (f"    {line}" for line in _last(lines))
 
 
-def _joint(moves: Mapping[str, str], besides: str | None) -> str:
-    return ", ".join(f"{role} {move}" for role, move in moves.items() if role != besides)
-
-
-def _last(lines: tuple[str, ...]) -> Iterator[str]:
+def _last(lines: Sequence[str]) -> Iterator[str]:
     earlier = max(0, len(lines) - _MAX_TURNS)
     if earlier:
         yield f"({earlier} earlier turns; --json prints all)"
@@ -250,11 +249,7 @@ def validate(
     sheets: list[dict[str, Any]] = []
     for file in files:
         try:
-            diagnostics = _diagnose(file, strict, engines, options.limits)
-            if (strict or GGP_BASE in engines) and not errors(diagnostics):
-                diagnostics += _unhinted(replace(options, game=file), strict=strict)
-            if GAMECONTROLLER in engines and not errors(diagnostics):
-                diagnostics += _in_circles(file)
+            diagnostics = _diagnose(replace(options, game=file), strict, engines)
         except ConfigError as error:
             code = EXIT_BAD_INPUT
             show_error(str(error))
@@ -302,23 +297,26 @@ def _show(diagnostics: Sequence[Diagnostic]) -> None:
 
 
 def _diagnose(
-    file: str, strict: bool, engines: tuple[str, ...], limits: Limits
+    options: GameOptions, strict: bool, engines: tuple[str, ...]
 ) -> tuple[Diagnostic, ...]:
     try:
-        if not has_rulesheet(file):
-            return load_program(file).diagnostics
-        rulesheet = read_rulesheet(file)
-        diagnostics = diagnosed(rulesheet, strict=strict, engines=engines)
+        if not has_rulesheet(options.game):
+            return load_program(options.game).diagnostics
+        sheet = read_rulesheet(options.game)
+        diagnostics = diagnosed(sheet, strict=strict, engines=engines)
     except GDLError as error:
         return error.diagnostics
-    return diagnostics if errors(diagnostics) else (*diagnostics, *warnings_of(rulesheet, limits))
+    if not errors(diagnostics):
+        diagnostics += warnings_of(sheet, options.limits)
+        if strict or GGP_BASE in engines:
+            diagnostics += _unhinted(options, sheet, strict=strict)
+    if GAMECONTROLLER in engines and not errors(diagnostics):
+        diagnostics += _in_circles(sheet)
+    return diagnostics
 
 
-def _unhinted(options: GameOptions, *, strict: bool) -> tuple[Diagnostic, ...]:
+def _unhinted(options: GameOptions, sheet: Rulesheet, *, strict: bool) -> tuple[Diagnostic, ...]:
     """What `base` and `input` leave out; nothing if the rules do not allow to tell."""
-    if not has_rulesheet(options.game):
-        return ()
-    sheet = read_rulesheet(options.game)
     try:
         hints = hinted(sheet)
         machine = options.open(hints=False, stuck=True).machine if hints else None
@@ -340,11 +338,8 @@ def _unhinted(options: GameOptions, *, strict: bool) -> tuple[Diagnostic, ...]:
     )
 
 
-def _in_circles(file: str) -> tuple[Diagnostic, ...]:
+def _in_circles(sheet: Rulesheet) -> tuple[Diagnostic, ...]:
     """Recursion in a circle; nothing if the rules do not allow to tell."""
-    if not has_rulesheet(file):
-        return ()
-    sheet = read_rulesheet(file)
     try:
         found = circle(sheet)
     except GGPError as error:

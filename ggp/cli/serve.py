@@ -1,6 +1,6 @@
-"""`ggp serve`: runs a player as a server that game servers can call.
+"""`ggp serve` runs a player as a server that game servers can call; `ggp status` shows all servers.
 
-The command reads the options, opens the socket, and hands both to `ggp.server`. Its standard output
+`ggp serve` reads the options, opens the socket, and hands both to `ggp.server`. Its standard output
 has two lines for each match; compiling is reported on standard error.
 """
 
@@ -10,26 +10,30 @@ import gc
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from queue import Full, Queue
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ggp.cli.arguments import (
     SHARED_THREADS,
     FiniteRange,
-    FolderPath,
     Renamed,
     backend_option,
+    count_option,
+    folder_option,
+    printing_options,
     seed_option,
     threads_for,
     threads_option,
 )
-from ggp.console import announce, example, tell, verbose_option
+from ggp.console import announce, example, show_report, tell, verbose_option
 from ggp.launch import Loading
+from ggp.report import Report, Table
 from ggp.server.http.listening import DEFAULT_ADDRESS, DEFAULT_PORT, listening_on
 
 if TYPE_CHECKING:
@@ -78,14 +82,12 @@ _MAX_LINES = 1000
     help="Accept only this IP address or network (192.168.1.0/24); may be repeated.  "
     "[default: everybody]",
 )
-@click.option(
+@count_option(
     "--matches",
     "--places",
     "matches",
     cls=Renamed,
-    type=click.IntRange(min=1),
     default=1,
-    show_default=True,
     help="Maximum matches at once; others get `busy`.",
 )
 @click.option(
@@ -95,13 +97,7 @@ _MAX_LINES = 1000
     help="Seconds of each clock reserved for the network.  [default: learned, at first 10 %]",
 )
 @click.option("--name", default="ggp", show_default=True, help="Name of the player.")
-@click.option(
-    "--log",
-    "log_folder",
-    type=FolderPath(),
-    metavar="DIR",
-    help="Folder for logs; each match gets a file of JSON Lines.",
-)
+@folder_option("--log", "log_folder", help="Folder for logs; each match gets a file of JSON Lines.")
 @click.option(
     "--log-limit",
     type=FiniteRange(min=0),
@@ -118,10 +114,10 @@ _MAX_LINES = 1000
     metavar="MB",
     help="Memory limit of each worker process; each role in a match has two.",
 )
-@click.option(
+@count_option(
     "--spare",
-    type=click.IntRange(min=0),
     metavar="N",
+    minimum=0,
     help="Worker processes to keep ready.  [default: one more than may play at once]",
 )
 @click.option(
@@ -233,7 +229,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         is_compiled = are_cached(player, options.backend)
         prepare = None if is_compiled else partial(_compile, player, options.backend)
         status_file = StatusFile(bound[1], player)
-        options = replace(options, tell=_Teller().tell, show=status_file.write)
+        options = replace(options, tell=_teller(), show=status_file.write)
         host = Host(options, custody.connect if custody.can_connect else None, since_s, prepare)
         server = HttpServer(host, custody)
         with server.stopped_by_signals():
@@ -259,23 +255,23 @@ async def _compile(player: str, backend: str) -> None:
     tell(f"compiled in {progress.seconds:.0f} s: ready")
 
 
-class _Teller:
-    """Prints lines on standard output in a thread, so that a slow reader cannot delay moves."""
+def _teller() -> Callable[[str], None]:
+    """A function that prints lines on standard output in a thread, so that a slow reader cannot
+    delay moves; none if too many wait to be read."""
+    lines: Queue[str] = Queue(_MAX_LINES)
 
-    def __init__(self) -> None:
-        self._lines: Queue[str] = Queue(_MAX_LINES)
-        Thread(target=self._print, name="ggp-operator", daemon=True).start()
-
-    def tell(self, text: str) -> None:
-        """Print a line, unless too many wait to be read."""
-        with suppress(Full):
-            self._lines.put_nowait(text)
-
-    def _print(self) -> None:
+    def print_lines() -> None:
         # Not by `sys.stdout`: at exit, Python would need its lock, which this thread may hold.
         with suppress(OSError, ValueError):
             while True:
-                os.write(sys.stdout.fileno(), f"{self._lines.get()}\n".encode(errors="replace"))
+                os.write(sys.stdout.fileno(), f"{lines.get()}\n".encode(errors="replace"))
+
+    def put(text: str) -> None:
+        with suppress(Full):
+            lines.put_nowait(text)
+
+    Thread(target=print_lines, name="ggp-operator", daemon=True).start()
+    return put
 
 
 class _Progress:
@@ -294,3 +290,51 @@ class _Progress:
         if now - self._said_s >= PROGRESS_S:
             self._said_s = now
             tell(f"compiled {num} of {parts} parts in {now - self._began_s:.0f} s")
+
+
+# ------------------------------------------------------------------------
+# `ggp status`: the matches that servers of this user play now.
+
+_HEAD = (
+    "match",
+    "game",
+    "role",
+    ("#turns", ",d"),
+    "backend",
+    ("#moves", ",d"),
+    ("#with particles", ",d"),
+    ("#slowest", ".2f"),
+    ("#kills", ",d"),
+)
+
+
+@click.command(epilog=example("ggp status"))
+@printing_options
+def status(as_json: bool) -> None:
+    """Show the running servers of this user, `ggp serve`, and the matches that they play.
+
+    A match has a line: the moves that were sent, how many of them were decided on particles that
+    agree with all percepts, the seconds of the slowest, and how many workers died.
+    """
+    from ggp.server.operator import running_servers  # slow: no server waits for it
+
+    servers = running_servers()
+    show_report(Report({"servers": servers}, _parts(servers)), as_json=as_json)
+
+
+def _parts(servers: list[dict[str, Any]]) -> Iterator[Table | str]:
+    if not servers:
+        yield "no server of yours is running; `ggp serve` starts one"
+    for server in servers:
+        title = f"port {server['port']}: {server['player']}, process {server['pid']}"
+        if server["matches"]:
+            yield Table(_HEAD, [_row(match) for match in server["matches"]], title)
+        else:
+            yield f"{title}, no match"
+
+
+def _row(match: dict[str, Any]) -> tuple[object, ...]:
+    moves = sum(match["sources"].values())
+    names = (match["match"], match["game"] or "other rules", match["role"])
+    counts = (moves, match["with_particles"], match["slowest_s"], match["kills"])
+    return (*names, match["turns"], match["backend"] or "none yet", *counts)

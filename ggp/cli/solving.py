@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ggp.cli.arguments import FiniteRange, PlayerText
+from ggp.cli.arguments import PlayerText, amount_option, count_option
 from ggp.library.solved import MAX_SOLVING_SECONDS
 from ggp.solve import MAX_STATES, TreeBounds
 
@@ -25,26 +25,14 @@ def turns_option(text: str, *names: str, minimum: int = 1) -> Callable[[_F], _F]
         names: other names of the option.
         minimum: the lowest number allowed.
     """
-    return click.option(
-        "--max-turns",
-        *names,
-        "max_turns",
-        type=click.IntRange(min=minimum),
-        default=MAX_TURNS,
-        show_default=True,
-        help=text,
+    return count_option(
+        "--max-turns", *names, "max_turns", default=MAX_TURNS, minimum=minimum, help=text
     )
 
 
 def time_option(text: str) -> Callable[[_F], _F]:
     """`--max-seconds`."""
-    return click.option(
-        "--max-seconds",
-        type=FiniteRange(min=0, min_open=True),
-        default=MAX_SECONDS,
-        show_default=True,
-        help=text,
-    )
+    return amount_option("--max-seconds", default=MAX_SECONDS, help=text)
 
 
 def tree_options(*, only_with: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -66,12 +54,8 @@ def tree_options(*, only_with: str = "") -> Callable[[Callable[..., Any]], Calla
 
         time_option(text("most seconds to build the tree of the game."))(command)
         turns_option(text("refuse games that may be longer than this."))(command)
-        return click.option(
-            "--states",
-            type=click.IntRange(min=1),
-            default=MAX_STATES,
-            show_default=True,
-            help="Refuse trees with more states than this.",
+        return count_option(
+            "--states", default=MAX_STATES, help="Refuse trees with more states than this."
         )(command)
 
     return decorate
@@ -92,10 +76,8 @@ def player_option(text: str) -> Callable[[_F], _F]:
     )
 
 
-play_clock_option = click.option(
-    "--play-clock",
-    type=FiniteRange(min=0, min_open=True),
-    help="Seconds to think; without it, the player's own limits apply.",
+play_clock_option = amount_option(
+    "--play-clock", help="Seconds to think; without it, the player's own limits apply."
 )
 
 
@@ -105,13 +87,7 @@ def seconds_option(text: str) -> Callable[[_F], _F]:
     Args:
         text: what the option bounds, for the help.
     """
-    return click.option(
-        "--seconds",
-        type=FiniteRange(min=0, min_open=True),
-        default=MAX_SOLVING_SECONDS,
-        show_default=True,
-        help=text,
-    )
+    return amount_option("--seconds", default=MAX_SOLVING_SECONDS, help=text)
 
 
 SOLVING_SECONDS = "Approximate time for linear programs, and again for CFR+ if they fail."

@@ -17,7 +17,13 @@ from typing import Any
 import click
 import numpy as np
 
-from ggp.cli.arguments import FilePath, GameOptions, game_command, read_json_list, read_term
+from ggp.cli.arguments import (
+    GameOptions,
+    file_option,
+    game_command,
+    read_json_list,
+    read_term,
+)
 from ggp.cli.solving import time_option, turns_option
 from ggp.console import print_json, show_diagnostics, show_failure
 from ggp.errors import ConfigError, GGPError, IllegalMoveError, ReasonerLimitError
@@ -41,12 +47,7 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
 
 
 @game_command("ggp trace monty_hall --seed 3")
-@click.option(
-    "--moves",
-    type=FilePath(),
-    metavar="FILE",
-    help=f"Joint moves to play: JSON, {_MOVES_FILE}.",
-)
+@file_option("--moves", help=f"Joint moves to play: JSON, {_MOVES_FILE}.")
 @turns_option("Most turns of random play.", "--max-steps", minimum=0)
 @time_option("Most seconds of random play; no turn begins after them.")
 @click.option("--watch", is_flag=True, help="Trace again whenever the file is saved.")
@@ -118,12 +119,13 @@ def random_trace(
         until_s: time on the monotonic clock at which the match is cut off.
         show: receives every step.
     """
-    steps: list[dict[str, Any]] = []
-    state = machine.initial()
-    while not machine.terminal(state)[0] and len(steps) < max_turns and time.monotonic() < until_s:
-        row = [int(random_moves(machine, state, r, rng)[0]) for r in range(len(machine.roles))]
-        state = _play(machine, state, row, steps, show)
-    return _finish(machine, state, steps, show)
+
+    def draw(state: States, number: int) -> list[int] | None:
+        if machine.terminal(state)[0] or number >= max_turns or time.monotonic() >= until_s:
+            return None
+        return [int(random_moves(machine, state, r, rng)[0]) for r in range(len(machine.roles))]
+
+    return _traced(machine, draw, show)
 
 
 def given_trace(machine: Machine, joint_moves: Sequence[object], name: str) -> dict[str, Any]:
@@ -136,15 +138,16 @@ def given_trace(machine: Machine, joint_moves: Sequence[object], name: str) -> d
     Raises:
         ConfigError: one of them is malformed or illegal; the message lists the legal ones.
     """
-    steps: list[dict[str, Any]] = []
-    state = machine.initial()
-    for number, joint_move in enumerate(joint_moves):
+
+    def read(state: States, number: int) -> list[int] | None:
+        if number == len(joint_moves):
+            return None
         try:
-            row = _read_joint_move(machine, state, joint_move)
+            return _read_joint_move(machine, state, joint_moves[number])
         except (ConfigError, IllegalMoveError) as error:
             raise ConfigError(f"{name}: step {number}: {error}") from error
-        state = _play(machine, state, row, steps, _show_nothing)
-    return _finish(machine, state, steps, _show_nothing)
+
+    return _traced(machine, read, _show_nothing)
 
 
 def _warn_of_the_end(program: GameDefinition, turns: int, max_turns: int) -> None:
@@ -192,26 +195,45 @@ def _first_moves(moves: Sequence[str]) -> str:
     return ", ".join(moves[:20]) + (", ..." if len(moves) > 20 else "")
 
 
-def _play(
-    machine: Machine, state: States, row: list[int], steps: list[dict[str, Any]], show: _ShowStep
-) -> States:
-    """Append the step of a joint move to `steps`; returns the next state."""
-    step = _describe(machine, state)
-    step["joint_move"] = {
-        role: machine.move_text(move) for role, move in zip(machine.roles, row, strict=True)
-    }
-    try:
-        stepped = machine.step(state, np.array([row], dtype=np.int64))
-    except ReasonerLimitError:
-        show(len(steps), step)  # the joint move that led there
-        raise
-    step["percepts"] = {
-        role: list(machine.percept_texts(int(percept)))
-        for role, percept in zip(machine.roles, stepped.percepts[0], strict=True)
-    }
-    show(len(steps), step)
-    steps.append(step)
-    return stepped.states
+def _traced(
+    machine: Machine, next_row: Callable[[States, int], list[int] | None], show: _ShowStep
+) -> dict[str, Any]:
+    """The steps of a match, the last state, and the goals if that is terminal.
+
+    Args:
+        next_row: the move of each role in a state after so many steps; None to stop there.
+    """
+    state, steps = machine.initial(), list[dict[str, Any]]()
+    while (row := next_row(state, len(steps))) is not None:
+        step = _describe(machine, state)
+        step["joint_move"] = {
+            role: machine.move_text(move) for role, move in zip(machine.roles, row, strict=True)
+        }
+        try:
+            stepped = machine.step(state, np.array([row], dtype=np.int64))
+        except ReasonerLimitError:
+            show(len(steps), step)  # the joint move that led there
+            raise
+        step["percepts"] = {
+            role: list(machine.percept_texts(int(percept)))
+            for role, percept in zip(machine.roles, stepped.percepts[0], strict=True)
+        }
+        show(len(steps), step)
+        steps.append(step)
+        state = stepped.states
+    last = _describe(machine, state)
+    show(len(steps), last)
+    goals = None
+    if last["terminal"]:
+        values = machine.goals(state)[0].tolist()
+        goals = {
+            role: int(value) if value.is_integer() else value
+            for role, value in zip(machine.roles, values, strict=True)
+        }
+    trace: dict[str, Any] = {"roles": list(machine.roles), "steps": [*steps, last], "goals": goals}
+    if goals is not None and isinstance(machine, HasUtilities):
+        trace["utilities"] = utilities_of(machine, goals)
+    return trace
 
 
 def _describe(machine: Machine, state: States) -> dict[str, Any]:
@@ -241,25 +263,6 @@ def _describe(machine: Machine, state: States) -> dict[str, Any]:
             },
         }
     return described
-
-
-def _finish(
-    machine: Machine, state: States, steps: list[dict[str, Any]], show: _ShowStep
-) -> dict[str, Any]:
-    """The trace with its last state, and with goals if that is terminal."""
-    last = _describe(machine, state)
-    show(len(steps), last)
-    goals = None
-    if last["terminal"]:
-        values = machine.goals(state)[0].tolist()
-        goals = {
-            role: int(value) if value.is_integer() else value
-            for role, value in zip(machine.roles, values, strict=True)
-        }
-    trace: dict[str, Any] = {"roles": list(machine.roles), "steps": [*steps, last], "goals": goals}
-    if goals is not None and isinstance(machine, HasUtilities):
-        trace["utilities"] = utilities_of(machine, goals)
-    return trace
 
 
 def _show(lines: Iterable[str]) -> None:
@@ -366,15 +369,12 @@ def saves(files: Sequence[Path], sleep: Callable[[float], None]) -> Iterator[Non
         if current == stamps:
             sleep(POLL_S)
             continue
-        while stamps is not None and (later := _later_stamps(files, sleep)) != current:
-            current = later
+        while stamps is not None and stamps != current:
+            stamps = current
+            sleep(_SETTLE_S)
+            current = list(map(_stamp, files))
         stamps = current
         yield
-
-
-def _later_stamps(files: Sequence[Path], sleep: Callable[[float], None]) -> list[object]:
-    sleep(_SETTLE_S)
-    return list(map(_stamp, files))
 
 
 def _stamp(file: Path) -> object:

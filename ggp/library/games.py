@@ -206,9 +206,33 @@ class Game:
         machine = copy(self._machine)  # counts only the states that this call visits
         role_id = self._player_role(role)
         checked_history(machine, history)
-        limits = FollowLimits(particles, exact, attempts, seconds)
-        bag, quality = follow_history(machine, role_id, history, limits, rng_of(seed))
-        return Belief(self, self._machine, bag.states_of(0), bag.weights_of(0), quality)
+        rng, tree, states_before = rng_of(seed), PathTree(machine), machine.states_visited
+        sampler = HyperPlaySampler(
+            machine,
+            tree,
+            capacity=particles,
+            exact=exact,
+            max_attempts=MAX_ATTEMPTS if attempts is None else attempts,
+            follows=True,
+            completions=OWN_COMPLETIONS,
+            solves=True,
+        )
+        tracker = Tracker(sampler, machine, role_id, rng)
+        for turn, (move, percepts) in enumerate(history, start=1):
+            bag = tracker.bag
+            deadline = None if seconds is None else Deadline.after(seconds)
+            try:
+                tracker.observe(move, percepts, Submission(), deadline)
+            except BeliefDepletedError as error:
+                # If more turns follow, particles may still be found in a later turn.
+                if error.exhausted or turn == len(history):
+                    _require_goes_on(machine, role_id, bag, move, percepts, turn, rng)
+                if error.exhausted:
+                    raise
+        bag = tracker.bag
+        require_particles(bag, tree, machine.states_visited - states_before)
+        states, weights = bag.states_of(0), bag.weights_of(0)
+        return Belief(self, self._machine, states, weights, tracker.quality())
 
     def has_rules_of(self, game: Game) -> bool:
         """Whether another game has the same rules, on any backend, so that states can be equal."""
@@ -462,56 +486,6 @@ def _restore_state(game: Game, texts: list[tuple[str, ...]]) -> State:
 
 ENDS_TRIED = 1_000
 """Joint moves tried to find out whether a turn without a particle ended the match."""
-
-
-class FollowLimits(NamedTuple):
-    """Limits of following a match, see `Game.belief`."""
-
-    particles: int
-    exact: int
-    attempts: int | None
-    seconds: float | None
-
-
-def follow_history(
-    machine: Machine,
-    role: int,
-    history: Sequence[tuple[str | None, Sequence[str] | None]],
-    limits: FollowLimits,
-    rng: np.random.Generator,
-) -> tuple[Bags, Quality]:
-    """The bag of a role after its moves and percepts, which the rules must know.
-
-    Raises:
-        BeliefDepletedError: no complete path agrees, or none was found at the end.
-        ConfigError: the match was over after one of the turns.
-    """
-    tree = PathTree(machine)
-    sampler = HyperPlaySampler(
-        machine,
-        tree,
-        capacity=limits.particles,
-        exact=limits.exact,
-        max_attempts=MAX_ATTEMPTS if limits.attempts is None else limits.attempts,
-        follows=True,
-        completions=OWN_COMPLETIONS,
-        solves=True,
-    )
-    tracker = Tracker(sampler, machine, role, rng)
-    states_before = machine.states_visited
-    for turn, (move, percepts) in enumerate(history, start=1):
-        bag = tracker.bag
-        deadline = None if limits.seconds is None else Deadline.after(limits.seconds)
-        try:
-            tracker.observe(move, percepts, Submission(), deadline)
-        except BeliefDepletedError as error:
-            # If more turns follow, particles may still be found in a later turn.
-            if error.exhausted or turn == len(history):
-                _require_goes_on(machine, role, bag, move, percepts, turn, rng)
-            if error.exhausted:
-                raise
-    require_particles(tracker.bag, tree, machine.states_visited - states_before)
-    return tracker.bag, tracker.quality()
 
 
 def _require_goes_on(

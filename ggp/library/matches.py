@@ -251,11 +251,9 @@ def _play_series(
     refine: Callable[[_Summary], None] | None = None,
 ) -> _Summary:
     """Play a series in this process, without storing it; returns its summary."""
-    from match_runner.series.holding import snapshot_of
+    from match_runner.series.holding import open_executor, run_series, snapshot_of
     from match_runner.series.plan import check_series
-    from match_runner.series.runner import run_series
     from match_runner.series.store import open_store
-    from match_runner.workers.places import open_executor
 
     check_series(series)
     with open_executor(0, None) as executor, open_store(None, series) as store:

@@ -1,7 +1,7 @@
 """The command `match-runner`: plays matches, and shows recorded ones.
 
 A command is imported only when it runs, because its imports take longer than showing help. `play`
-and `compare` play series; `tournament` plays a series described in a file, and shows stored ones;
+plays one match or several, `series` compares players and plays tournaments, and shows stored ones.
 `records` has the commands for recorded matches, `table` starts the web page. `options` has the
 options that several commands share.
 """
@@ -14,7 +14,7 @@ from ggp.console import CommandGroup, LaterCommand, example, installed_version, 
 
 COMMANDS = {
     "compare": LaterCommand(
-        "match_runner.cli.compare",
+        "match_runner.cli.series",
         "Compare players in many matches of GAME, played in worker processes.",
     ),
     "export": LaterCommand(
@@ -39,7 +39,7 @@ COMMANDS = {
         "Show recorded matches, and check them against the rules of their games.",
     ),
     "show": LaterCommand(
-        "match_runner.cli.tournament",
+        "match_runner.cli.series",
         "Show the results of a stored series again, and draw or export them.",
     ),
     "table": LaterCommand(
@@ -47,7 +47,7 @@ COMMANDS = {
         "Watch matches in a browser, look into players' minds and play against them.",
     ),
     "tournament": LaterCommand(
-        "match_runner.cli.tournament",
+        "match_runner.cli.series",
         "Play the tournament that FILE describes in TOML, and say who is best.",
     ),
 }

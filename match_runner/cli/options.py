@@ -6,41 +6,38 @@ of the command's keyword arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
-from click.core import ParameterSource
 
-from ggp.cli.arguments import FilePath, FiniteRange, FolderPath, clock_option, threads_for
+from ggp.cli.arguments import (
+    FilePath,
+    FiniteRange,
+    all_of,
+    clock_option,
+    count_option,
+    file_option,
+    folder_option,
+    is_given,
+    threads_for,
+)
+from ggp.console import tell
 from ggp.errors import ConfigError
 from ggp.machine import Limits
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from ggp.run.whole_files import write_whole
 from match_runner.charts import ENDINGS, check_ending
 from match_runner.match.conditions import MAX_PAUSE_S, Conditions
-from match_runner.remote.post import is_address
-from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S
+from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, is_address
 from match_runner.remote.wire import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
 from match_runner.series.course import course_of, draw_course
-from match_runner.series.holding import Snapshot, StoragePlace
+from match_runner.series.holding import MATCH_SECONDS, Snapshot, StoragePlace
 from match_runner.series.verdicts import DECIDED, DEFAULT_MOST, DEFAULT_WORTH, SPAN, StoppingRule
-from match_runner.workers.places import MATCH_SECONDS
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def _all_of(*options: Callable[[_F], _F]) -> Callable[[_F], _F]:
-    """A decorator that adds several options to a command, in the order of its help."""
-
-    def decorate(command: _F) -> _F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 def place_options(*, out: str, jobs: str = "1", records: bool = True) -> Callable[[_F], _F]:
@@ -51,17 +48,10 @@ def place_options(*, out: str, jobs: str = "1", records: bool = True) -> Callabl
         jobs: default number of parallel matches, for the help.
         records: whether there is a `--record`.
     """
-    record = click.option(
-        "--record",
-        "records",
-        type=FolderPath(),
-        metavar="DIR",
-        help="Write each match to DIR as a JSON file.",
-    )
-    return _all_of(
-        click.option(
+    record = folder_option("--record", "records", help="Write each match to DIR as a JSON file.")
+    return all_of(
+        count_option(
             "--jobs",
-            type=click.IntRange(min=1),
             show_default=jobs,
             help="Number of matches to play in parallel; does not change the results.",
         ),
@@ -71,19 +61,16 @@ def place_options(*, out: str, jobs: str = "1", records: bool = True) -> Callabl
             help="Play on the Dask cluster of this scheduler or scheduler file, not on this "
             "machine.",
         ),
-        click.option(
+        count_option(
             "--match-seconds",
-            type=click.IntRange(min=0),
             default=MATCH_SECONDS,
-            show_default=True,
+            minimum=0,
             help="Seconds after which a match is retried; 0 for no limit.",
         ),
-        click.option(
+        folder_option(
             "--out",
             "folder",
-            type=FolderPath(),
             show_default=out,
-            metavar="DIR",
             help="Folder for results. The same command continues from them.",
         ),
         *((record,) if records else ()),
@@ -109,24 +96,22 @@ def with_threads(limits: Limits, threads: int | None, place: StoragePlace) -> Li
     return replace(limits, threads=threads_for(threads, place.jobs or 1))
 
 
-def ignored(conditions: Conditions, players: Iterable[str]) -> Iterator[str]:
-    """Yield a note for each option without effect, for commands with `conditions_options`.
+def note_ignored(conditions: Conditions, players: Sequence[str]) -> None:
+    """Print a note for each option without effect, for commands with `conditions_options`.
 
     Args:
         players: specs and addresses of all players.
     """
-    players = list(players)
-    source = click.get_current_context().get_parameter_source("start_clock_s")
     has_remote = any(map(is_address, players))
-    if source is ParameterSource.COMMANDLINE and conditions.play_clock_s is None and not has_remote:
-        yield "--start-clock has no effect without --play-clock"
+    if is_given("start_clock_s") and conditions.play_clock_s is None and not has_remote:
+        tell("note: --start-clock has no effect without --play-clock")
     if conditions.preparing_s:
         return
     from ggp.players import parse_spec
 
     for text in dict.fromkeys(players):
         if not is_address(text) and "learn=" in text and parse_spec(text).options.learn:
-            yield f"{text} learns nothing: it needs a start clock and --play-clock"
+            tell(f"note: {text} learns nothing: it needs a start clock and --play-clock")
 
 
 in_process_option = click.option(
@@ -136,7 +121,7 @@ in_process_option = click.option(
     "with a debugger. The match then waits for a player that never answers.",
 )
 
-conditions_options = _all_of(
+conditions_options = all_of(
     click.option(
         "--play-clock",
         "play_clock_s",
@@ -238,12 +223,9 @@ class CourseFiles(NamedTuple):
         return show_and_write
 
 
-course_options = _all_of(
-    click.option(
-        "--csv",
-        type=FilePath(),
-        metavar="FILE",
-        help="Write a table of scores by round, and of goals, states and time by turn.",
+course_options = all_of(
+    file_option(
+        "--csv", help="Write a table of scores by round, and of goals, states and time by turn."
     ),
     click.option(
         "--plot",
@@ -263,7 +245,7 @@ def read_course_files(options: dict[str, Any]) -> CourseFiles:
 # ------------------------------------------------------------------------
 # Options of commands with a stopping rule.
 
-until_options = _all_of(
+until_options = all_of(
     click.option(
         "--until",
         type=click.Choice([DECIDED]),
@@ -277,11 +259,11 @@ until_options = _all_of(
         show_default=f"{DEFAULT_WORTH:g}",
         help="With --until: least difference in score that matters.",
     ),
-    click.option(
+    count_option(
         "--most",
-        type=click.IntRange(min=2),
         metavar="MATCHES",
         show_default=str(DEFAULT_MOST),
+        minimum=2,
         help="With --until: maximum matches.",
     ),
 )

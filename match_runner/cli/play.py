@@ -14,22 +14,23 @@ from ggp.cli.arguments import (
     SHARED_THREADS,
     PlayerText,
     backend_option,
+    count_option,
     game_argument,
-    json_option,
     limits_option,
+    printing_options,
     seed_option,
     threads_option,
 )
-from ggp.console import example, show_diagnostics, tell, verbose_option
+from ggp.console import example, show_diagnostics, tell
 from ggp.gdl.games import title_of
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program
 from ggp.report import Report, Table
-from ggp.statistics import Interval, mean_interval, methods_text
+from ggp.statistics import Interval, methods_text
 from match_runner.cli.options import (
     conditions_options,
-    ignored,
+    note_ignored,
     place_options,
     read_place,
     with_threads,
@@ -38,9 +39,9 @@ from match_runner.match.conditions import ConditionOptions, Conditions
 from match_runner.match.records import MatchRecord, clock_text
 from match_runner.match.seats import HUMAN, read_players
 from match_runner.match.views import clock_notes, plain, show_errors
-from match_runner.remote.post import is_address
+from match_runner.remote.remote_players import is_address
 from match_runner.series.holding import Snapshot, hold_series, printer
-from match_runner.series.plan import Series, check_series, resampling_seed, series_of_roles
+from match_runner.series.plan import Series, check_series, series_of_roles
 
 MAX_WARNINGS = 5
 """Most warnings of a rulesheet that we show before a match."""
@@ -126,21 +127,14 @@ class PlaySummary:
     help="Player of a role, e.g. agent=hyperplay2:n=8, agent=http://localhost:9147, or agent=human "
     "for yourself in this terminal. The default player is auto.",
 )
-@click.option(
-    "--matches",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of matches.",
-)
+@count_option("--matches", default=1, help="Number of matches.")
 @conditions_options
 @seed_option("the first match; each later match adds 1")
 @place_options(out="nowhere", jobs="one after the other, in this process")
 @backend_option
 @limits_option
 @threads_option(SHARED_THREADS)
-@json_option
-@verbose_option
+@printing_options
 def play(
     game: str,
     players: tuple[str, ...],
@@ -175,8 +169,7 @@ def play(
     series = replace(series, limits=with_threads(limits, threads, place))
     people = [role for role, text in specs.items() if text == HUMAN]
     check_series(replace(series, players={**specs, **dict.fromkeys(people, "random")}))
-    for note in ignored(conditions, specs.values()):
-        tell(f"note: {note}")
+    note_ignored(conditions, tuple(specs.values()))
     if not as_json:
         _show_warnings(program)
     show = printer(summarize, as_json=as_json)
@@ -199,12 +192,7 @@ def summarize(snapshot: Snapshot) -> PlaySummary:
         roles=game.roles,
         records=tuple(match.record for match in snapshot.matches),
         scores={
-            role: mean_interval(
-                [goals[role] for goals in scored],
-                resampling_seed(snapshot.series),
-                game.goal_bounds,
-                fixed=snapshot.fixed,
-            )
+            role: snapshot.mean([goals[role] for goals in scored], game.goal_bounds)
             for role in game.roles
         },
         series=snapshot.series,

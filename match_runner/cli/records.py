@@ -7,16 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
 from ggp.cli.arguments import (
     FilePath,
-    FolderPath,
+    count_option,
+    file_option,
+    folder_option,
     hint_at_warnings,
     import_option,
     json_option,
+    printing_options,
 )
 from ggp.console import (
     EXIT_BAD_INPUT,
@@ -35,8 +37,7 @@ from ggp.machine import Machine, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program
 from ggp.run.whole_files import write_whole
-from match_runner.archives import Archived, Unread, matches_in, record_of
-from match_runner.match.exports import EXPORTS
+from match_runner.archives import EXPORTS, Archived, Unread, matches_in, record_of
 from match_runner.match.records import (
     MatchRecord,
     check_record,
@@ -105,12 +106,7 @@ def _replay(file: Path, outputs: list[object], *, as_json: bool) -> int:
     required=True,
     help="The format: of the Dresden GameController, or of ggp-base and Tiltyard.",
 )
-@click.option(
-    "--out",
-    type=FilePath(),
-    metavar="FILE",
-    help="File to write; the default is standard output.",
-)
+@file_option("--out", help="File to write; the default is standard output.")
 @import_option
 @verbose_option
 def export(file: Path, target: str, out: Path | None) -> None:
@@ -147,23 +143,20 @@ def _check(record: MatchRecord) -> int:
 
 @click.command(epilog=example("match-runner picture records/*.json --turn 1 --out board.svg"))
 @click.argument("record", type=FilePath())
-@click.option(
+@count_option(
     "--turn",
-    type=click.IntRange(min=0),
     metavar="N",
+    minimum=0,
     help="Draw the state after turn N; 0 is the initial state.  [default: the last turn]",
 )
 @click.option("--all", "every", is_flag=True, help="Draw every turn, each in its own file.")
-@click.option(
+@file_option(
     "--out",
-    type=FilePath(),
-    metavar="FILE",
     required=True,
     help="File to write; its ending names the format: .svg, .png or .pdf. With --all, the turn's "
     "number is added to the name.",
 )
-@json_option
-@verbose_option
+@printing_options
 def picture(record: Path, turn: int | None, every: bool, out: Path, as_json: bool) -> None:
     """Draw the board of a recorded match after a turn, with the moves in words.
 
@@ -211,17 +204,14 @@ def picture(record: Path, turn: int | None, every: bool, out: Path, as_json: boo
     help="The rules: the name of a game that comes with ggp, or the path of a rulesheet. Files "
     "name the rules by a URL, which is never fetched.",
 )
-@click.option(
+@folder_option(
     "--out",
     "folder",
-    type=FolderPath(),
     required=True,
-    metavar="DIR",
     help="Folder for the records. A record gets the name of its file, with the number of the line "
     "or match if the file has several; for finalstate.xml it gets the name of the folder.",
 )
-@json_option
-@verbose_option
+@printing_options
 def import_matches(files: tuple[Path, ...], game: str | None, folder: Path, as_json: bool) -> int:
     """Convert match files from other programs into records.
 
@@ -241,7 +231,7 @@ def import_matches(files: tuple[Path, ...], game: str | None, folder: Path, as_j
             advance(now=match.location)
             rules = rules or _rules(game, match.location, archived.game)
             try:
-                record = record_of(archived, rules.name, rules.program, rules.machine)
+                record = record_of(archived, *rules)
             except (MatchError, MachineError) as error:
                 problems.say(f"{match.location}: {error}", EXIT_FAILED)
                 continue
@@ -283,16 +273,8 @@ class _Problems:
         self.code = max(self.code, code)
 
 
-class _Rules(NamedTuple):
-    """The rules of all matches: their name, and a machine that plays by them."""
-
-    name: str
-    program: GameDefinition
-    machine: Machine
-
-
-def _rules(game: str | None, match_name: str, address: str) -> _Rules:
-    """Load the rules.
+def _rules(game: str | None, match_name: str, address: str) -> tuple[str, GameDefinition, Machine]:
+    """The name of the rules of all matches, the rules, and a machine that plays by them.
 
     Args:
         game: name or path that the user gave; None without one.
@@ -307,7 +289,7 @@ def _rules(game: str | None, match_name: str, address: str) -> _Rules:
         raise ConfigError(f"give the rules of these matches: --game GAME{hint if address else ''}")
     program = load_program(game)
     hint_at_warnings(game, program.diagnostics)
-    return _Rules(game, program, build_machine(program))
+    return game, program, build_machine(program)
 
 
 def _read(files: Iterable[Path], problems: _Problems) -> Iterator[tuple[Path, Unread, Archived]]:

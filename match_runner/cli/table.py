@@ -11,7 +11,13 @@ from urllib.parse import urlsplit
 
 import click
 
-from ggp.cli.arguments import FolderPath, PlayerText, game_argument, import_option
+from ggp.cli.arguments import (
+    PlayerText,
+    count_option,
+    folder_option,
+    game_argument,
+    import_option,
+)
 from ggp.console import announce, example, verbose_option
 from ggp.errors import ConfigError
 from ggp.launch import Loading
@@ -42,19 +48,12 @@ _log = logging.getLogger(__name__)
     metavar="URL",
     help="Public address of the table behind a reverse proxy, e.g. https://table.example.",
 )
-@click.option(
+@folder_option(
     "--folder",
-    type=FolderPath(),
-    metavar="DIR",
     help="Folder for matches, and for the records and series to show.  "
     "[default: the user's data folder]",
 )
-@click.option(
-    "--games",
-    type=FolderPath(),
-    metavar="DIR",
-    help="Also offer the rulesheets in DIR and its subfolders.",
-)
+@folder_option("--games", help="Also offer the rulesheets in DIR and its subfolders.")
 @click.option(
     "--offer",
     "offered",
@@ -64,15 +63,9 @@ _log = logging.getLogger(__name__)
     help="Also offer a player that pages cannot name: from a module, with a file among its "
     "options, or at http://HOST:PORT. May be repeated.",
 )
-@click.option(
-    "--logs",
-    type=FolderPath(),
-    metavar="DIR",
-    help="Also show the matches that `ggp serve --log DIR` played.",
-)
-@click.option(
+@folder_option("--logs", help="Also show the matches that `ggp serve --log DIR` played.")
+@count_option(
     "--jobs",
-    type=click.IntRange(min=1),
     show_default="one for each processor",
     help="Number of matches without people to play in parallel.",
 )

@@ -53,7 +53,7 @@ class MatchArtist(Artist):
     def __init__(self, program: GameDefinition, side_file: Path | None = None) -> None:
         super().__init__(program, side_file)
         self._program = program
-        self._words = None if program.as_program().rules else StateWords(program)
+        self._words = StateWords(program)
         self._last_picture: Json = {}  # the picture of the state before the turn
 
     def frame(
@@ -71,9 +71,7 @@ class MatchArtist(Artist):
         """
         fluents = tuple(fluents)
         state = self.picture(fluents, over=over)
-        if self._words is not None:
-            lines = self._words.lines_after(turn)
-            state["facts"] = [*map(fact, lines), *state["facts"]]
+        state["facts"] = [*map(fact, self._words.lines_after(turn)), *state["facts"]]
         frame: Json = {
             "turn": number,
             "over": over,
@@ -113,7 +111,7 @@ class MatchArtist(Artist):
         takes too long to find out.
         """
         items = sum(len(cell["items"]) for b in state["boards"] for cell in b["cells"])
-        if self._words is not None or not 0 < items <= MAX_PIECES:
+        if not self._program.as_program().rules or not 0 < items <= MAX_PIECES:
             return []
         deadline = Deadline(cpu_seconds() + MAX_S, cpu_seconds)
         drawn = {}
@@ -180,15 +178,14 @@ def _values(turn: TurnRecord) -> dict[str, float]:
 
 
 class StateWords:
-    """A machine's words for the states of a match, if it has any.
+    """A machine's words for the states of a match, if its game has no rules.
 
     Args:
         program: rules of the match; a machine of its own follows it.
     """
 
     def __init__(self, program: GameDefinition) -> None:
-        self._machine = build_machine(program)
-        self._state = self._machine.initial()
+        self._machine = None if program.as_program().rules else build_machine(program)
 
     def lines_after(self, turn: TurnRecord | None) -> list[str]:
         """Lines about the state after a turn; None starts again with the initial state."""

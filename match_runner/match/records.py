@@ -234,15 +234,6 @@ def _check_roles(record: MatchRecord) -> None:
         raise MatchError(f"field players has roles that are not in {', '.join(record.roles)}")
 
 
-def turn_from_json(data: object, field: str) -> TurnRecord:
-    """A turn from JSON values.
-
-    Raises:
-        MatchError: a field is missing or wrong; says which, after `field`.
-    """
-    return read(TurnRecord, data, field, MatchError, LATER_FIELDS)
-
-
 # ------------------------------------------------------------------------
 # Records as files: one JSON file for each match.
 

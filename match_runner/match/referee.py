@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -22,12 +23,18 @@ from ggp.gdl.source import printable
 from ggp.gdl.terms import Signature
 from ggp.machine.base import Machine, States
 from ggp.players import Decision, Player
-from ggp.players.player import Learning, Pondering, Preparing
+from ggp.players.player import Learning, ObservedTurn, Pondering, Preparing
 from ggp.run.clocks import TellsTime, clock_of
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
-from match_runner.match.apart import GoneError, PlayerApart, RaisedApartError
-from match_runner.match.apart_worker import states_visited
+from match_runner.match.apart import (
+    GoneError,
+    NoAnswerError,
+    PlayerApart,
+    RaisedApartError,
+    states_visited,
+    tell_turn,
+)
 from match_runner.match.conditions import (
     FIRST_ROLE_STREAM,
     REFEREE_STREAM,
@@ -35,12 +42,10 @@ from match_runner.match.conditions import (
     Conditions,
     stream,
 )
-from match_runner.match.guests import Guest, LeftError, NoAnswerError, Watcher
 from match_runner.match.records import Fault, MatchRecord, TurnRecord, as_number
 from match_runner.match.seats import Arena
 from match_runner.remote.remote_players import (
     MAX_SHOWN,
-    RemoteAnswer,
     RemotePlayers,
     check_clocks,
     new_match_id,
@@ -48,6 +53,61 @@ from match_runner.remote.remote_players import (
 from match_runner.remote.wire import LastTurn, Replacement, place_in_rules
 
 _log = logging.getLogger(__name__)
+
+
+# ------------------------------------------------------------------------
+# Guests, which answer in their own time, and watchers, which see the whole match.
+#
+# The referee asks the players of its process one after the other, each on the match's play clock.
+# It invites a guest, such as a person, when a turn begins. The guest thinks while the others do,
+# and keeps its own clock. If it gives no answer it loses its move, as a late player does.
+
+
+class LeftError(MatchError):
+    """A guest has left: the match ends here.
+
+    Attributes:
+        interrupted: whether it left by Ctrl-C; otherwise it quit, or its input ended.
+        announced: whether it quit by a command.
+    """
+
+    def __init__(self, role: str, *, interrupted: bool = False, announced: bool = False) -> None:
+        super().__init__(f"{role} left the match")
+        self.interrupted, self.announced = interrupted, announced
+
+
+@runtime_checkable
+class Guest(Player, Protocol):
+    """A player that the referee invites to move before it asks for the decision.
+
+    `choose` gets no deadline. It waits for the answer, and raises `NoAnswerError` if none comes.
+    """
+
+    def invite(self, legal: Sequence[str]) -> None:
+        """Begin a turn; the guest has observed the last one.
+
+        Args:
+            legal: the role's legal moves, sorted, canonical KIF.
+        """
+        ...
+
+
+class Watcher(Protocol):
+    """Sees a whole match, true states included, while it is played."""
+
+    def reached(self, turn: TurnRecord | None, fluents: tuple[str, ...], *, over: bool) -> None:
+        """Called with each state that the match reaches.
+
+        Args:
+            turn: the turn that led there; None for the initial state.
+            fluents: fluents of the state, in canonical KIF.
+            over: whether the state is terminal.
+        """
+        ...
+
+
+# ------------------------------------------------------------------------
+# The match.
 
 
 def play_match(
@@ -83,20 +143,10 @@ def play_match(
         ConfigError: remote players cannot be addressed under these conditions, or there are
             earlier turns, which they cannot observe.
     """
-    if earlier and arena.remotes is not None:
+    if earlier and arena.remotes:
         raise ConfigError("a match with remote players cannot be continued: for them it is over")
     match = _Match(arena, seed, conditions or Conditions(), counts=counts, watcher=watcher)
     return match.play(earlier)
-
-
-@dataclass(frozen=True, slots=True)
-class _News:
-    """What a player in this process observes of the last turn."""
-
-    move: str
-    percepts: tuple[str, ...]
-    submitted: str | None
-    in_time: bool
 
 
 class _Match:
@@ -117,7 +167,7 @@ class _Match:
         self._rng = stream(seed, REFEREE_STREAM)
         self._state: States = self._machine.initial(1)
         self._players: dict[int, Player] = {}
-        self._news: dict[int, _News] = {}
+        self._news: dict[int, ObservedTurn] = {}  # the last turn, for players in this process
         self._last_turns: dict[int, LastTurn] = {}
         self._turns: list[TurnRecord] = []
         self._times_s: list[float] = []
@@ -126,8 +176,9 @@ class _Match:
         self._is_left = False
         self._spare = SpareTime(arena.clock, self._conditions)
         self._remote: RemotePlayers | None = None
-        if arena.remotes is not None:
+        if arena.remotes:
             self._remote = RemotePlayers(
+                arena.program,
                 arena.remotes,
                 conditions.remote,
                 check_clocks(conditions.play_clock_s),
@@ -208,7 +259,7 @@ class _Match:
             }
         for role in self._players:
             answer = answers[role]
-            self._news[role] = _News(*news[role], answer.submitted, answer.may_count)
+            self._news[role] = (*news[role], answer.submitted, answer.may_count)
         answers = dict(sorted(answers.items()))
         turn = TurnRecord(
             joint_move=dict(zip(machine.roles, texts, strict=True)),
@@ -243,7 +294,7 @@ class _Match:
         for role in self._players:
             name = machine.roles[role]
             in_time = not any(f.role == name and f.kind == "late" for f in turn.faults)
-            self._news[role] = _News(*news[role], turn.submitted.get(name), in_time)
+            self._news[role] = (*news[role], turn.submitted.get(name), in_time)
         self._reached(turn)
 
     def _step(self, moves: list[int]) -> list[tuple[str, tuple[str, ...]]]:
@@ -271,7 +322,10 @@ class _Match:
         for role, answer in self._remote.ask(len(self._turns), self._last_turns).items():
             if answer.trouble is not None:
                 self._fault(role, answer.trouble.kind, answer.trouble.text)
-            answers[role] = Answer(answer.submitted, decision_of(answer), answer.move is not None)
+            text, decision = answer.submitted, None
+            if text is not None:  # of its decision, only its move and its time are known
+                decision = Decision(text, (), 0, False, 0, answer.seconds)
+            answers[role] = Answer(text, decision, answer.trouble is None)
         return answers
 
     def _clock_of(self, player: Player) -> TellsTime:
@@ -296,13 +350,7 @@ class _Match:
             return
         # A player may be anybody's code: any exception costs it its move, and no more.
         try:
-            player.observe(
-                news.move,
-                news.percepts,
-                submitted=news.submitted,
-                in_time=news.in_time,
-                deadline=deadline,
-            )
+            tell_turn(player, news, deadline)
         except (Exception, SystemExit) as error:
             self._fault(
                 role, "raised", f"raised {shown_error(error)} when told of the last turn", error
@@ -352,7 +400,7 @@ class _Match:
             if news is None or not isinstance(player, Learning):
                 continue
             try:
-                player.ended(news.move, news.percepts, goals[self._machine.roles[role]])
+                player.ended(*news[:2], goals[self._machine.roles[role]])
             except (Exception, SystemExit) as error:
                 trouble = f"{self._machine.roles[role]} raised {shown_error(error)}"
                 _log.warning("%s when told of the end", trouble)
@@ -434,13 +482,6 @@ class Answer:
     submitted: str | None
     decision: Decision | None
     may_count: bool = True
-
-
-def decision_of(answer: RemoteAnswer) -> Decision | None:
-    """Decision of a remote player: only its move and its time are known."""
-    if answer.submitted is None:
-        return None
-    return Decision(answer.submitted, (), 0, False, 0, answer.seconds)
 
 
 def was_replaced(turn: TurnRecord, role: str) -> bool:

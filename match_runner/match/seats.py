@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -21,12 +21,10 @@ from ggp.gdl.program import RANDOM
 from ggp.machine import Limits, Machine, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.players import Decision, Player, PlayerSpec, make_player, parse_spec
-from ggp.run.clocks import Clock, TellsTime, clock_of
+from ggp.run.clocks import TellsTime, clock_of
 from ggp.search.anytime import Deadline
-from match_runner.match.apart import PlayerApart
-from match_runner.match.apart_worker import MachineOrder
-from match_runner.remote.post import Address, is_address, parse_address
-from match_runner.remote.remote_players import Remotes
+from match_runner.match.apart import MachineOrder, PlayerApart
+from match_runner.remote.remote_players import Address, is_address, parse_address
 
 DEFAULT_PLAYER = "auto"
 """Spec of the player for roles without a named player."""
@@ -64,7 +62,7 @@ class Arena:
         seats: by role index; no seat for `random`, nor for remote players.
         clock: time source of the play clocks of players in this process; players in other
             processes have one of the same kind there.
-        remotes: the remote players; None without any.
+        remotes: addresses of the remote players, by role index.
     """
 
     game: str
@@ -72,14 +70,13 @@ class Arena:
     machine: Machine
     seats: Mapping[int, Seat]
     clock: TellsTime = time.monotonic
-    remotes: Remotes | None = None
+    remotes: Mapping[int, Address] = field(default_factory=dict)
 
     @property
     def players(self) -> dict[str, str]:
         """The spec or address of every role's player, in role order."""
         specs = {role: seat.spec for role, seat in self.seats.items()}
-        if self.remotes is not None:
-            specs |= {role: str(address) for role, address in self.remotes.addresses.items()}
+        specs |= {role: str(address) for role, address in self.remotes.items()}
         return {self.machine.roles[role]: specs[role] for role in sorted(specs)}
 
 
@@ -194,11 +191,9 @@ def set_up(
                     player, partial(_make, spec, seat_machines[role], role, clock, send, program)
                 )
             else:
-                seats[role] = Seat(
-                    player, partial(_make_apart, spec, order, role, kind, send), spec.name
-                )
-    remotes = Remotes(program, addresses) if addresses else None
-    return Arena(game, program, machine, seats, clock, remotes)
+                make = partial(PlayerApart, spec, order, role, clock=kind, report=send)
+                seats[role] = Seat(player, make, spec.name)
+    return Arena(game, program, machine, seats, clock, addresses)
 
 
 def _make(
@@ -215,17 +210,6 @@ def _make(
     except PlayerError as error:
         _log.info("the player of %s", machine.roles[role], exc_info=error)
         return Unmade(error)
-
-
-def _make_apart(
-    spec: PlayerSpec,
-    order: MachineOrder,
-    role: int,
-    clock: Clock,
-    report: Callable[[Decision], None] | None,
-    rng: np.random.Generator,
-) -> Player:
-    return PlayerApart(spec, order, role, rng, clock, report)
 
 
 class Unmade:

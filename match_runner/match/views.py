@@ -25,7 +25,7 @@ from ggp.run.clocks import Clock
 from match_runner.match.records import MatchRecord, TurnRecord, clock_text
 from match_runner.match.seats import HUMAN
 from match_runner.match.server_log import LogLine
-from match_runner.remote.post import is_address
+from match_runner.remote.remote_players import is_address
 from match_runner.remote.wire import RemoteSide
 
 MAX_FAULTY = 10

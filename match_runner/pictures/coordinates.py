@@ -343,12 +343,10 @@ class CoordinateFinder:
             return True
         if a.kind == b.kind == CoordinateKind.LETTERS and not self._chained(a):
             return False
-        if {a.kind, b.kind} == {
-            CoordinateKind.LETTERS,
-            CoordinateKind.NUMBERS,
-        } or a.values == b.values:
+        kinds = {a.kind, b.kind}
+        if kinds == {CoordinateKind.LETTERS, CoordinateKind.NUMBERS} or a.values == b.values:
             return True
-        return len(a.values) <= FEW and len(b.values) <= FEW
+        return max(len(a.values), len(b.values)) <= FEW
 
     def _chained(self, order: Order) -> bool:
         return any(

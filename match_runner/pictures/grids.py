@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ggp.gdl.program import RANDOM, Program
 from match_runner.pictures.coordinates import (
@@ -38,24 +39,22 @@ _SMALL_WORDS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+Spot = tuple[tuple[str, ...], str, str]
+"""Layer, column and row of a cell."""
+
+
+class Place(NamedTuple):
     """The place of a shape's fluents on boards.
 
     Attributes:
         grid: index of the grid.
-        columns, rows: positions of the coordinates; None for the rows of a board of one row.
-        layers: leaves that name the board of the grid.
-        content: leaves that are the content of a cell.
+        member: the meaning of the leaves there.
         named: whether the fluent's name is part of the content.
     """
 
     grid: int
-    columns: Axis
-    rows: Axis | None
-    layers: tuple[int, ...]
-    content: tuple[int, ...]
-    named: bool = False
+    member: Candidate
+    named: bool
 
 
 @dataclass(slots=True)
@@ -86,6 +85,13 @@ class Grid:
         """Number of cells that are always shown, on all boards together."""
         left, right, top, bottom = self.core
         return (right - left + 1) * (bottom - top + 1) * min(len(self.layers), MAX_LAYERS)
+
+    def spot(self, layer: tuple[str, ...], column: str | None, row: str | None) -> Spot | None:
+        """A cell of the boards, existing or not; None if it is beside them."""
+        if column is None or row is None:
+            return None
+        is_inside = column in self.columns and row in self.rows and layer in self.layers
+        return (layer, column, row) if is_inside else None
 
 
 def recognise(
@@ -150,9 +156,7 @@ def _laid_out(
         names.add(name)
         for member in group:
             named = member is not group[0] or not member.content
-            places[member.shape.skeleton] = Place(
-                len(grids), member.columns, member.rows, member.layers, member.content, named
-            )
+            places[member.shape.skeleton] = Place(len(grids), member, named)
         grids.append(grid)
     return grids, places
 
@@ -292,14 +296,7 @@ def _fitted(head: Candidate, candidate: Candidate) -> Candidate | None:
         candidate = replace(candidate, layers=(candidate.side,), content=content)
     if [set(v) for v in layer_values(head)] != [set(v) for v in layer_values(candidate)]:
         return None
-    if _overlap(head.orders, candidate.orders):
-        return candidate
-    if candidate.rows is None or candidate.orders[1] is None:
-        return None
-    turned = (candidate.orders[1], candidate.orders[0])
-    if not _overlap(head.orders, turned):
-        return None
-    return replace(candidate, columns=candidate.rows, rows=candidate.columns, orders=turned)
+    return candidate if _overlap(head.orders, candidate.orders) else None
 
 
 def _overlap(

@@ -21,14 +21,10 @@ from ggp.gdl.program import RANDOM
 from ggp.gdl.terms import Compound, Signature, Term, signature
 from match_runner.pictures.coordinates import natural
 from match_runner.pictures.faces import CARDS, Face, FaceKind, card_face, label_of, plain_label
-from match_runner.pictures.grids import MAX_CELLS, MAX_LAYERS, Grid, Place, words_of
-from match_runner.pictures.moves import Spot
+from match_runner.pictures.grids import MAX_CELLS, MAX_LAYERS, Grid, Place, Spot, words_of
 from match_runner.pictures.shapes import FluentLeaf, FluentShape, Skeleton, flatten
 from match_runner.pictures.side_file import plain
-from match_runner.pictures.words import in_order
-
-LONGEST = 120
-"""Most characters of a text; the rest is cut off."""
+from match_runner.pictures.words import in_order, short
 
 LONGEST_FACT = 400
 """Most characters of a whole fact."""
@@ -60,6 +56,7 @@ class Rules(NamedTuple):
 
     Attributes:
         roles: without `random`.
+        headers: headers of tables of fluents, see `headers_of`.
         grids, places: its boards, and the place of each shape's fluents on them.
         words: puts a fluent into words; empty for bookkeeping that people need not see, None where
             the game has no words for it.
@@ -68,7 +65,7 @@ class Rules(NamedTuple):
     """
 
     roles: tuple[str, ...]
-    shapes: Sequence[FluentShape]
+    headers: Mapping[Signature, list[str]]
     grids: Sequence[Grid]
     places: Mapping[Skeleton, Place]
     words: Callable[[Term], str | None] = lambda fluent: None
@@ -76,26 +73,27 @@ class Rules(NamedTuple):
     around: Callable[[Term, Collection[int]], str | None] = lambda fluent, gaps: None
 
 
-Taker = Callable[[Sequence[DrawnFact]], tuple[Sequence[Json], Sequence[DrawnFact]]]
-"""Makes parts from facts; returns the parts, and the facts that it cannot draw."""
+Taken = tuple[list[Json], list[DrawnFact]]
+"""The parts made from facts, and the facts that are left for later kinds."""
 
 
 class Kind(NamedTuple):
     """One kind of parts; a part is JSON that the page draws.
 
     Attributes:
-        taker: makes the function that takes facts in one game.
+        take: makes parts from facts of a game.
         certain: reduces a part to its certain facts, None if there are none; may change the part.
         is_view: whether a part deserves a picture if it consists of percepts.
         words: the part in plain text, where the terminal does not draw it.
-        lines: the part in words for people, without bookkeeping, for the text beside the boards.
+        lines: the part in words for people, without bookkeeping, for the text beside the boards;
+            None for its plain text.
     """
 
-    taker: Callable[[Rules], Taker]
+    take: Callable[[Rules, Sequence[DrawnFact]], Taken]
     certain: Callable[[Json], Json | None]
     is_view: Callable[[Json], bool] = lambda part: False
     words: Callable[[Json], str] = str
-    lines: Callable[[Json], Sequence[str]] = lambda part: [str(part["words"])]
+    lines: Callable[[Json], Sequence[str]] | None = None
 
 
 @dataclass(slots=True)
@@ -113,11 +111,6 @@ class Picture:
     def to_json(self) -> Json:
         """The picture as the page reads it: dicts, lists, strings and numbers."""
         return {**self.parts, "owners": list(self.owners)}
-
-
-def short(text: str, longest: int = LONGEST) -> str:
-    """A text, cut off if it is too long."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def id_part(name: str) -> str:
@@ -147,27 +140,23 @@ UNKNOWN = {
 saw there, if any."""
 
 
-def board_taker(rules: Rules) -> Taker:
-    """Make the taker that puts fluents on the grids of a game. It makes every board, even empty."""
-
-    def take(facts: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
-        on_grids: list[dict[Spot, list[Json]]] = [{} for _ in rules.grids]
-        extents = [ShownExtent(grid) for grid in rules.grids]
-        rest = []
-        for drawn_fact in facts:
-            skeleton, leaves = flatten(drawn_fact.fact)
-            place = rules.places.get(skeleton)
-            names = [str(leaf) for leaf in leaves]
-            spot = None if place is None else _spot(rules.grids[place.grid], place, names)
-            if place is None or spot is None or not extents[place.grid].takes(spot):
-                rest.append(drawn_fact)
-                continue
-            item = _item(rules.grids[place.grid], place, skeleton, names, drawn_fact)
-            on_grids[place.grid].setdefault(spot, []).append(item)
-        pairs = zip(extents, on_grids, strict=True)
-        return [board for extent, items in pairs for board in _of_layers(extent, items)], rest
-
-    return take
+def take_on_boards(rules: Rules, facts: Sequence[DrawnFact]) -> Taken:
+    """Put fluents on the grids of a game. It makes every board, even empty."""
+    on_grids: list[dict[Spot, list[Json]]] = [{} for _ in rules.grids]
+    extents = [ShownExtent(grid) for grid in rules.grids]
+    rest = []
+    for drawn_fact in facts:
+        skeleton, leaves = flatten(drawn_fact.fact)
+        place = rules.places.get(skeleton)
+        names = [str(leaf) for leaf in leaves]
+        spot = None if place is None else _spot(rules.grids[place.grid], place, names)
+        if place is None or spot is None or not extents[place.grid].takes(spot):
+            rest.append(drawn_fact)
+            continue
+        item = _item(rules.grids[place.grid], place, skeleton, names, drawn_fact)
+        on_grids[place.grid].setdefault(spot, []).append(item)
+    pairs = zip(extents, on_grids, strict=True)
+    return [board for extent, items in pairs for board in _of_layers(extent, items)], rest
 
 
 def certain_board(part: Json) -> Json:
@@ -186,7 +175,7 @@ def has_items(part: Json) -> bool:
 def _item(
     grid: Grid, place: Place, skeleton: Skeleton, names: Sequence[str], drawn_fact: DrawnFact
 ) -> Json:
-    words = [names[i] for i in place.content]
+    words = [names[i] for i in place.member.content]
     head = skeleton[0]
     if place.named and head is not None:
         words = [*words_of(head[0], has_content=bool(words)), *words]
@@ -242,14 +231,9 @@ class ShownExtent:
 
 def _spot(grid: Grid, place: Place, names: Sequence[str]) -> Spot | None:
     """Layer, column and row of a fluent; None if it is beside the board."""
-    column = place.columns.of(names)
-    row = "" if place.rows is None else place.rows.of(names)
-    layer = tuple(names[i] for i in place.layers)
-    if column not in grid.columns or row not in grid.rows or layer not in grid.layers:
-        return None
-    assert column is not None
-    assert row is not None
-    return layer, column, row
+    member = place.member
+    row = "" if member.rows is None else member.rows.of(names)
+    return grid.spot(tuple(names[i] for i in member.layers), member.columns.of(names), row)
 
 
 def _of_layers(extent: ShownExtent, items: Mapping[Spot, list[Json]]) -> Iterator[Json]:
@@ -318,7 +302,8 @@ def _with_faces(
         face = rules.faces.get(skeleton)
         names, head, label = [str(leaf) for leaf in leaves], skeleton[0], None
         if face is not None and face.kind in kinds and face.can_show(names):
-            words = rules.around(drawn_fact.fact, {face.leaf, *_given(face.note)})
+            gaps = {face.leaf} if face.note is None else {face.leaf, face.note}
+            words = rules.around(drawn_fact.fact, gaps)
             name = "" if head is None else head[0]
             label = plain_label(name, names, face) if words is None else label_of(words)
         if face is None or not label:
@@ -328,27 +313,19 @@ def _with_faces(
     return faced, rest
 
 
-def _given(leaf: int | None) -> tuple[int, ...]:
-    return () if leaf is None else (leaf,)
-
-
-def hand_taker(rules: Rules) -> Taker:
-    """Make the taker that puts cards and dice into hands."""
-
-    def take(facts: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
-        faced, rest = _with_faces(rules, facts, CARDS)
-        hands: dict[tuple[str, str], Json] = {}
-        for each in faced:
-            owner = "" if each.face.owner is None else each.names[each.face.owner]
-            hand = hands.setdefault(
-                (each.label, owner), {"title": each.label, "owner": short(owner), "cards": []}
-            )
-            hand["cards"].append(_card(each))
-        for hand in hands.values():
-            hand["cards"].sort(key=lambda card: -card["share"])
-        return list(hands.values()), rest
-
-    return take
+def take_into_hands(rules: Rules, facts: Sequence[DrawnFact]) -> Taken:
+    """Put cards and dice into hands."""
+    faced, rest = _with_faces(rules, facts, CARDS)
+    hands: dict[tuple[str, str], Json] = {}
+    for each in faced:
+        owner = "" if each.face.owner is None else each.names[each.face.owner]
+        hand = hands.setdefault(
+            (each.label, owner), {"title": each.label, "owner": short(owner), "cards": []}
+        )
+        hand["cards"].append(_card(each))
+    for hand in hands.values():
+        hand["cards"].sort(key=lambda card: -card["share"])
+    return list(hands.values()), rest
 
 
 def _card(faced: _Faced) -> Json:
@@ -404,25 +381,21 @@ def _share_of(part: Json) -> str:
 # value    text; share; title: the fluent as KIF
 
 
-def counter_taker(rules: Rules) -> Taker:
-    """Make the taker that takes counters: facts with a number that has only one value at a time."""
-
-    def take(facts: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
-        faced, rest = _with_faces(rules, facts, (FaceKind.COUNTER,))
-        groups: dict[tuple[str, ...], list[_Faced]] = {}
-        for each in faced:
-            skeleton, _ = flatten(each.drawn.fact)
-            others = (name for i, name in enumerate(each.names) if i != each.face.leaf)
-            groups.setdefault((str(skeleton), *others), []).append(each)
-        counters = []
-        for members in groups.values():
-            if sum(each.drawn.share for each in members) > 1 + _ROUNDING:
-                rest += [each.drawn for each in members]
-            else:
-                counters.append(_counter(members))
-        return counters, rest
-
-    return take
+def take_counters(rules: Rules, facts: Sequence[DrawnFact]) -> Taken:
+    """Take counters: facts with a number that has only one value at a time."""
+    faced, rest = _with_faces(rules, facts, (FaceKind.COUNTER,))
+    groups: dict[tuple[str, ...], list[_Faced]] = {}
+    for each in faced:
+        skeleton, _ = flatten(each.drawn.fact)
+        others = (name for i, name in enumerate(each.names) if i != each.face.leaf)
+        groups.setdefault((str(skeleton), *others), []).append(each)
+    counters = []
+    for members in groups.values():
+        if sum(each.drawn.share for each in members) > 1 + _ROUNDING:
+            rest += [each.drawn for each in members]
+        else:
+            counters.append(_counter(members))
+    return counters, rest
 
 
 def _counter(members: Sequence[_Faced]) -> Json:
@@ -458,38 +431,33 @@ def words_of_counter(part: Json) -> str:
 #        bookkeeping, which is folded away; no words where the game has none
 
 
-def table_taker(rules: Rules) -> Taker:
-    """Make the taker that makes tables of facts with the same name."""
-    headers = _headers(rules.shapes, rules.roles)
-
-    def take(facts: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
-        groups: dict[Signature, list[DrawnFact]] = {}
-        for drawn_fact in facts:
-            groups.setdefault(signature(drawn_fact.fact), []).append(drawn_fact)
-        tables, single = [], []
-        for (name, arity), members in groups.items():
-            if arity == 0 or len(members) == 1:
-                single += members
-                continue
-            rows = []
-            for drawn_fact in members:
-                assert isinstance(drawn_fact.fact, Compound)
-                row = tuple(str(arg) for arg in drawn_fact.fact.args)
-                rows.append((row, drawn_fact.share, rules.words(drawn_fact.fact)))
-            rows.sort(key=lambda r: [natural(text) for text in r[0]])
-            words = [text for _, _, text in rows]
-            tables.append(
-                {
-                    "title": short(name),
-                    "headers": headers.get((name, arity)) or [str(i + 1) for i in range(arity)],
-                    "rows": [[short(text) for text in row] for row, _, _ in rows],
-                    "shares": [share for _, share, _ in rows],
-                    "words": [] if None in words else words,
-                }
-            )
-        return tables, single
-
-    return take
+def take_into_tables(rules: Rules, facts: Sequence[DrawnFact]) -> Taken:
+    """Make tables of facts with the same name."""
+    groups: dict[Signature, list[DrawnFact]] = {}
+    for drawn_fact in facts:
+        groups.setdefault(signature(drawn_fact.fact), []).append(drawn_fact)
+    tables, single = [], []
+    for (name, arity), members in groups.items():
+        if arity == 0 or len(members) == 1:
+            single += members
+            continue
+        rows = []
+        for drawn_fact in members:
+            assert isinstance(drawn_fact.fact, Compound)
+            row = tuple(str(arg) for arg in drawn_fact.fact.args)
+            rows.append((row, drawn_fact.share, rules.words(drawn_fact.fact)))
+        rows.sort(key=lambda r: [natural(text) for text in r[0]])
+        words = [text for _, _, text in rows]
+        tables.append(
+            {
+                "title": short(name),
+                "headers": rules.headers.get((name, arity)) or [str(i + 1) for i in range(arity)],
+                "rows": [[short(text) for text in row] for row, _, _ in rows],
+                "shares": [share for _, share, _ in rows],
+                "words": [] if None in words else words,
+            }
+        )
+    return tables, single
 
 
 def certain_table(part: Json) -> Json | None:
@@ -500,7 +468,7 @@ def certain_table(part: Json) -> Json | None:
     return part if certain else None
 
 
-def _headers(shapes: Sequence[FluentShape], roles: Sequence[str]) -> dict[Signature, list[str]]:
+def headers_of(shapes: Sequence[FluentShape], roles: Sequence[str]) -> dict[Signature, list[str]]:
     """Headers of tables by signature: the variables of the rules, if these are words."""
     headers = {}
     for shape in shapes:
@@ -522,18 +490,14 @@ def _header(index: int, leaf: FluentLeaf, roles: Sequence[str]) -> str:
 # fact  text: as KIF; share; words: in words, empty for bookkeeping, which is folded away
 
 
-def fact_taker(rules: Rules) -> Taker:
-    """Make the taker that takes all remaining facts."""
-
-    def take(facts: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
-        parts = []
-        for drawn_fact in facts:
-            words = rules.words(drawn_fact.fact)
-            words = in_order(drawn_fact.fact) if words is None else words
-            parts.append(fact(short(drawn_fact.text, LONGEST_FACT), drawn_fact.share, words))
-        return parts, []
-
-    return take
+def take_facts(rules: Rules, facts: Sequence[DrawnFact]) -> Taken:
+    """Take all remaining facts."""
+    parts = []
+    for drawn_fact in facts:
+        words = rules.words(drawn_fact.fact)
+        words = in_order(drawn_fact.fact) if words is None else words
+        parts.append(fact(short(drawn_fact.text, LONGEST_FACT), drawn_fact.share, words))
+    return parts, []
 
 
 def fact(text: str, share: float = 1.0, words: str | None = None) -> Json:
@@ -548,26 +512,21 @@ def lines_of_table(part: Json) -> Sequence[str]:
     return words or plain
 
 
+def text_of_fact(part: Json) -> str:
+    """A fact as KIF."""
+    return str(part["text"])
+
+
 def certain_fact(part: Json) -> Json | None:
     """The fact if it is certain, else None."""
     return part if part["share"] >= 1.0 else None
 
 
 KINDS: Mapping[str, Kind] = {
-    "boards": Kind(board_taker, certain_board, is_view=has_items),
-    "cards": Kind(
-        hand_taker,
-        certain_hand,
-        words=words_of_hand,
-        lines=lambda part: [words_of_hand(part)],
-    ),
-    "counters": Kind(
-        counter_taker,
-        certain_counter,
-        words=words_of_counter,
-        lines=lambda part: [words_of_counter(part)],
-    ),
-    "tables": Kind(table_taker, certain_table, lines=lines_of_table),
-    "facts": Kind(fact_taker, certain_fact, words=lambda fact: str(fact["text"])),
+    "boards": Kind(take_on_boards, certain_board, is_view=has_items),
+    "cards": Kind(take_into_hands, certain_hand, words=words_of_hand),
+    "counters": Kind(take_counters, certain_counter, words=words_of_counter),
+    "tables": Kind(take_into_tables, certain_table, lines=lines_of_table),
+    "facts": Kind(take_facts, certain_fact, words=text_of_fact, lines=lambda fact: [fact["words"]]),
 }
 """Kinds by their names in JSON. They take facts, and are drawn, in this order."""

@@ -28,12 +28,11 @@ from match_runner.pictures.kinds import (
     Rules,
     cell_id,
     fact,
-    short,
+    headers_of,
 )
-from match_runner.pictures.moves import Moves, moves_of
 from match_runner.pictures.shapes import Values, chains_of, flatten, shapes_of
 from match_runner.pictures.side_file import NO_SIDE_FILE, plain, read_side_file
-from match_runner.pictures.words import CONTROL, GameWords, in_order
+from match_runner.pictures.words import CONTROL, GameWords, Moves, in_order, moves_of, short
 
 _GAP = "\N{HORIZONTAL ELLIPSIS}"
 """Stands for what differs in a kind of fluents."""
@@ -52,7 +51,6 @@ class Layout:
     def __init__(self, rules: Rules, moves: Moves, words: GameWords) -> None:
         self._rules, self._moves = rules, moves
         self.words = words
-        self._takers = {name: kind.taker(rules) for name, kind in KINDS.items()}
 
     @classmethod
     def of(cls, program: Program, side_file: Path | None = None) -> Layout:
@@ -76,7 +74,9 @@ class Layout:
             raise ConfigError(f"{side_file}: {error}") from error
         moves = moves_of(program, roles, grids, places)
         words = GameWords(moves, side.sayings)
-        rules = Rules(roles, shapes, grids, places, words.fluent, faces, words.around)
+        rules = Rules(
+            roles, headers_of(shapes, roles), grids, places, words.fluent, faces, words.around
+        )
         return cls(rules, moves, words)
 
     def picture(self, facts: Iterable[Term]) -> Picture:
@@ -113,9 +113,8 @@ class Layout:
         )
         parts: dict[str, list[Json]] = {}
         remaining: Sequence[DrawnFact] = drawn_facts[:MAX_FACTS]
-        for name, take in self._takers.items():
-            kind_parts, remaining = take(remaining)
-            parts[name] = list(kind_parts)
+        for name, kind in KINDS.items():
+            parts[name], remaining = kind.take(self._rules, remaining)
         if len(drawn_facts) > MAX_FACTS:
             parts["facts"].append(fact(f"and {len(drawn_facts) - MAX_FACTS:,} more"))
         return Picture(parts, [short(role) for role in self._rules.roles])

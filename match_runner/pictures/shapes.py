@@ -7,13 +7,23 @@ sees flat rows of leaves.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
 from ggp.gdl.analysis.domains import MAX_DEPTH, Domains, Position, occurrences, position
 from ggp.gdl.program import INIT, NEXT, TRUE, Literal, NormalRule, Program
-from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, substitute
+from ggp.gdl.terms import (
+    Compound,
+    Signature,
+    Symbol,
+    Term,
+    Variable,
+    signature,
+    substitute,
+    variables,
+)
 
 Skeleton = tuple[Signature | None, ...]
 """Functions of a term from left to right, None for each leaf."""
@@ -87,8 +97,9 @@ def shapes_of(program: Program, values: Values) -> list[FluentShape]:
         if len(positions) > _MAX_LEAVES:
             continue
         leaves = tuple(
-            FluentLeaf(values.constants(position_), _commonest(names.get((skeleton, i), {})))
-            for i, position_ in enumerate(positions)
+            FluentLeaf(values.constants(at), max(counts, key=counts.__getitem__, default=""))
+            for i, at in enumerate(positions)
+            for counts in [names[skeleton, i]]
         )
         shapes.append(
             FluentShape(skeleton, leaves, tuple(initial.get(skeleton, ())), skeleton in moving)
@@ -134,13 +145,11 @@ def _initial(program: Program, values: Values) -> Mapping[Skeleton, list[tuple[s
 
 
 def _instances(rule: NormalRule, term: Term, values: Values, limit: int) -> Iterator[Term]:
-    if not variables_in(term):
+    if not any(variables(term)):
         yield from [term][:limit]
         return
     bound = values.bind(rule)
-    names = list(
-        dict.fromkeys(leaf.name for leaf in flatten(term)[1] if isinstance(leaf, Variable))
-    )
+    names = list(dict.fromkeys(variable.name for variable in variables(term)))
     size = 1
     for name in names:
         size *= len(bound.get(name, ()))
@@ -150,22 +159,17 @@ def _instances(rule: NormalRule, term: Term, values: Values, limit: int) -> Iter
         yield substitute(term, dict(zip(names, map(Symbol, row), strict=True)))
 
 
-def _variable_names(program: Program) -> Mapping[tuple[Skeleton, int], dict[str, int]]:
+def _variable_names(program: Program) -> Mapping[tuple[Skeleton, int], Counter[str]]:
     """Number of times that each variable stands for a leaf of the fluents of a shape."""
-    counts_by_leaf: dict[tuple[Skeleton, int], dict[str, int]] = {}
+    counts_by_leaf: dict[tuple[Skeleton, int], Counter[str]] = defaultdict(Counter)
     for rule in program.rules:
         for atom in (rule.head, *(literal.atom for literal in rule.body)):
             if isinstance(atom, Compound) and atom.name in ("true", "next", "init"):
                 skeleton, leaves = flatten(atom.args[0])
                 for i, leaf in enumerate(leaves):
                     if isinstance(leaf, Variable):
-                        counts = counts_by_leaf.setdefault((skeleton, i), {})
-                        counts[leaf.name] = counts.get(leaf.name, 0) + 1
+                        counts_by_leaf[skeleton, i][leaf.name] += 1
     return counts_by_leaf
-
-
-def _commonest(counts: Mapping[str, int]) -> str:
-    return max(counts, key=lambda name: counts[name]) if counts else ""
 
 
 def _counters(program: Program) -> set[Skeleton]:
@@ -295,7 +299,7 @@ class _Spread:
         self.tight: dict[Position, Names] = {}
         self._domains, self._facts = domains, facts
         self._work = 0
-        rules = [rule for rule in program.rules if rule.body or variables_in(rule.head)]
+        rules = [rule for rule in program.rules if rule.body or any(variables(rule.head))]
         for rule in program.rules:
             if not rule.body:
                 self._add_all(rule, {}, {})
@@ -412,18 +416,6 @@ class _Spread:
             for i in range(function[1]):
                 changed |= self._copy((*source, (function, i)), (*target, (function, i)))
         return changed
-
-
-def variables_in(term: Term) -> bool:
-    """Whether a term has variables."""
-    pending = [term]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, Variable):
-            return True
-        if isinstance(item, Compound):
-            pending += item.args
-    return False
 
 
 def _key(atom: Term) -> Key:

@@ -273,11 +273,7 @@ def _member(
 def _order(shape: FluentShape, leaf: int, chains: Sequence[Mapping[str, str]]) -> Order:
     values = shape.leaves[leaf].values
     order = order_of(values, chains, gaps=True)
-    return (
-        order
-        if order is not None
-        else Order(tuple(sorted(values, key=natural)), CoordinateKind.CHAIN)
-    )
+    return order or Order(tuple(sorted(values, key=natural)), CoordinateKind.CHAIN)
 
 
 # ------------------------------------------------------------------------

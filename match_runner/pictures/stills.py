@@ -81,8 +81,10 @@ def _turn_in_words(frame: Json) -> str:
 
 def _foot_words(picture: Json) -> list[str]:
     """Facts that are not on boards, in words, without bookkeeping."""
-    kinds = [(name, kind) for name, kind in KINDS.items() if name != "boards"]
-    lines = (line for name, kind in kinds for part in picture[name] for line in kind.lines(part))
+    lines: list[str] = []
+    for name, kind in KINDS.items():
+        for part in picture[name] if name != "boards" else ():
+            lines += [kind.words(part)] if kind.lines is None else kind.lines(part)
     return [line for line in lines if line]
 
 

@@ -186,8 +186,6 @@ class Symbols:
         parts = _parts(word)
         if len(parts) == 2 and parts[0] in COLOURS:
             word = parts[1]
-            if word in DRAUGHTS:
-                return DRAUGHTS[word][parts[0] != "white"]
         if word in PLAIN:
             return PLAIN[word]
         if word in COLOURS or (len(word) == 1 and owner and word == owner[0]):

@@ -39,8 +39,6 @@ _LONE_FUNCTION = re.compile(r"\(\(([^\s()?]+)\) ")
 _SEES_MOVES = "(<= (sees ?p (did ?p2 ?m)) (role ?p) (does ?p2 ?m))"
 """Rule that servers add to plain GDL for GDL-II players."""
 
-_MAX_SHOWN = 200
-
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _WHOLE_COMMENT = re.compile(r";[^\n]*\n")
 
@@ -148,19 +146,19 @@ class Wire:
         """The move in an answer, as canonical KIF in the names of the rules.
 
         Raises:
-            NotAMoveError: servers would not find a move in it; the text shows the answer.
+            NotAMoveError: servers would not find a move in it; the text is the answer.
         """
         try:
             text = parse_reply(self._part_read(reply))
             term = parse_term(text)
         except (RemoteProtocolError, GDLError) as error:
-            raise _not_a_move(reply) from error
+            raise NotAMoveError(reply) from error
         # The parser repairs `(noop)`; servers do not.
         sent = self._spelled(to_kif(term))
         as_sent = sent.lower() == text.lower() if self._any_case else sent == text
         move = self._scrambler.back(term) if as_sent else None
         if move is None:
-            raise _not_a_move(reply)
+            raise NotAMoveError(reply)
         return to_kif(move if self._tuples is None else self._tuples.in_message(move))
 
     def _part_read(self, reply: str) -> str:
@@ -209,12 +207,6 @@ def _style(server: Server, dialect: Dialect) -> WireStyle:
         if style.dialect is dialect and style.upper is server.any_case:
             return style
     raise ConfigError(f"servers like {server.name} do not speak the dialect {dialect}")
-
-
-def _not_a_move(reply: str) -> NotAMoveError:
-    text = " ".join(reply.split())
-    cut = text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "..."
-    return NotAMoveError(cut)
 
 
 # ------------------------------------------------------------------------

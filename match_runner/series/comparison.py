@@ -18,11 +18,11 @@ from rich.text import Text
 from ggp.players import Decision
 from ggp.report import Report, Table
 from ggp.run.clocks import Clock
-from ggp.statistics import Interval, mean_interval, methods_text
+from ggp.statistics import Interval, methods_text
 from match_runner.match.records import clock_text
 from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.series.course import WithCourse
-from match_runner.series.holding import Snapshot
+from match_runner.series.holding import Budgets, Snapshot
 from match_runner.series.outcomes import (
     ContestCounts,
     Effort,
@@ -38,7 +38,6 @@ from match_runner.series.outcomes import (
     whole_rounds,
 )
 from match_runner.series.plan import Series, SeriesGame, resampling_seed
-from match_runner.series.runner import Budgets
 from match_runner.series.verdicts import (
     SMALL,
     Ending,
@@ -218,20 +217,19 @@ def _player_json(player: PlayerSummary) -> dict[str, Any]:
 
 def _player(snapshot: Snapshot, player: int, rounds: Sequence[Round]) -> PlayerSummary:
     series, matches = snapshot.series, snapshot.matches
-    seed, fixed, bounds = resampling_seed(series), snapshot.fixed, series.goal_bounds
     by_role = {}
     for role in series.games[0].seats:
         seated = [match for match in matches if match.planned.seating[role] == player]
         if seated:
             goals = [match.scored[role] for match in seated if match.scored]
             effort = effort_of(decisions_of(seated, player, role))
-            by_role[role] = mean_interval(goals, seed, bounds, fixed=fixed), effort
+            by_role[role] = snapshot.mean(goals, series.goal_bounds), effort
     scores = [s[player] for s in map(scores_of, rounds) if player in s]
     contests = contests_by_round(rounds, len(series.players))
     return PlayerSummary(
         player=series.names[player],
-        score=mean_interval(scores, seed, bounds, fixed=fixed),
-        tally=tally_of(contests, player, seed, fixed=fixed),
+        score=snapshot.mean(scores, series.goal_bounds),
+        tally=tally_of(contests, player, resampling_seed(series), fixed=snapshot.fixed),
         effort=effort_of(decisions_of(matches, player)),
         by_role=by_role,
     )
@@ -240,8 +238,7 @@ def _player(snapshot: Snapshot, player: int, rounds: Sequence[Round]) -> PlayerS
 def _difference(snapshot: Snapshot, first: int, rival: int, rounds: Sequence[Scores]) -> Difference:
     series = snapshot.series
     differences = differences_of(rounds, first, rival)
-    bounds = differences_within(series.span)
-    score = mean_interval(differences, resampling_seed(series), bounds, fixed=snapshot.fixed)
+    score = snapshot.mean(differences, differences_within(series.span))
     return Difference(series.names[first], series.names[rival], score, len(differences))
 
 

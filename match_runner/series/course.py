@@ -157,7 +157,12 @@ def _by_turn(
         yield _mean(names_with_role, GOAL, turn, goal_values)
     turns = sorted(decisions_at.items())
     for turn, decisions in turns:
-        values = [expected for expected in map(_expected, decisions) if expected is not None]
+        values = [
+            value.value
+            for _, _, decision in decisions
+            for value in decision.values
+            if value.move == decision.move and value.value is not None
+        ]
         if values:
             yield _mean(names_with_role, EXPECTED, turn, values)
     efforts = [(turn, effort_of(decisions)) for turn, decisions in turns]
@@ -166,12 +171,6 @@ def _by_turn(
             value = effort.states if measure == STATES else effort.seconds
             if value is not None:
                 yield Row(*names_with_role, measure, turn, value, None, None, effort.decisions)
-
-
-def _expected(turn_decision: tuple[int, str, Decision]) -> float | None:
-    """The value that a player gave to its move."""
-    decision = turn_decision[2]
-    return next((v.value for v in decision.values if v.move == decision.move), None)
 
 
 def _mean(names: tuple[str, str, str], measure: str, turn: int, values: Sequence[float]) -> Row:

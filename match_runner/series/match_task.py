@@ -20,8 +20,7 @@ from ggp.machine.compiling import jit
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import check_first_turn, read_program
 from ggp.search.moves import random_moves
-from match_runner.match.apart import Patience
-from match_runner.match.apart_worker import MachineOrder
+from match_runner.match.apart import MachineOrder, Patience
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
@@ -119,7 +118,7 @@ def rehearse(
             leave the collector alone.
     """
     key = (rules, arena.machine.backend, *arena.players.values())
-    if arena.remotes is not None or (key in _rehearsed and _is_warm(arena) >= _rehearsed[key]):
+    if arena.remotes or (key in _rehearsed and _is_warm(arena) >= _rehearsed[key]):
         return
     forced = _forced_turns(arena.machine)
     conditions = Conditions(

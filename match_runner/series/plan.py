@@ -39,8 +39,7 @@ from ggp.players import (
 )
 from ggp.seeds import check_seed
 from match_runner.match.conditions import Conditions, seed_of_match
-from match_runner.remote.post import is_address, parse_address
-from match_runner.remote.remote_players import check_clocks
+from match_runner.remote.remote_players import check_clocks, is_address, parse_address
 from match_runner.remote.wire import Wire
 
 MEASURED_ROUNDS = 10

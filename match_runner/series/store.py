@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -252,7 +253,7 @@ def _renamed(stored: Mapping[str, Any], games: Mapping[str, Any]) -> dict[str, s
     unmatched = {name: game for name, game in stored.items() if name not in games}
     stored_names: dict[str, str] = {}
     # If several games have the same rules, match equal settings first.
-    for is_same in (_is_equal, _has_same_rules):
+    for is_same in (eq, lambda old, game: old["rules"] == game["rules"]):
         for name, game in games.items():
             if name in stored or name in stored_names:
                 continue
@@ -261,14 +262,6 @@ def _renamed(stored: Mapping[str, Any], games: Mapping[str, Any]) -> dict[str, s
                 del unmatched[stored_name]
                 stored_names[name] = stored_name
     return stored_names
-
-
-def _is_equal(stored: Any, current: Any) -> bool:
-    return bool(stored == current)
-
-
-def _has_same_rules(stored: Any, current: Any) -> bool:
-    return bool(stored["rules"] == current["rules"])
 
 
 def _differences(stored: object, current: object, path: str = "") -> Iterator[str]:

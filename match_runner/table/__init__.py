@@ -5,6 +5,5 @@ matches. `options` says what the table's owner allows, and checks requests. `hel
 match on the server, which streams events to browsers; `match_folder` keeps matches as files. The
 server never plays: worker processes do that, and all other slow work (`worker_tasks`). `server`
 runs the `app` on a socket; `guard` checks every request first. Worker processes run `seating`,
-which is a match, `mind`, which computes a player's belief and values, and `previews`, which finds
-out what the lobby shows of a game. `static/` is the page.
+which is a match, and `mind`, which computes a player's belief and values. `static/` is the page.
 """

@@ -44,6 +44,7 @@ from ggp.players import describe_player
 from ggp.players.spec import PLAYERS
 from match_runner.table.guard import Door, Guard
 from match_runner.table.held_match import ALL, HeldMatch, seat_of
+from match_runner.table.match_folder import MatchSetup
 from match_runner.table.match_manager import LOBBY, NOBODY, MatchManager
 from match_runner.table.mind import MindTask, known_turns
 from match_runner.table.options import (
@@ -73,7 +74,7 @@ def make_app(manager: MatchManager) -> Guard:
             await manager.close()
 
     page = answered(_page)
-    table, seats = TableAnswers(manager), AtSeats(manager)
+    table = TableAnswers(manager)
     routes = [
         Route("/", page),
         Route("/match/{id}", page),
@@ -97,11 +98,11 @@ def make_app(manager: MatchManager) -> Guard:
         "/records/{name:path}/mind": table.record_mind,
         "/records/{name:path}/file": table.record_file,
         "/records/{name:path}": table.record,
-        "/seats/{seat}": seats.seat,
-        "/seats/{seat}/events": seats.seat_events,
-        "/seats/{seat}/turns/{turn}": seats.seat_turn,
-        "/seats/{seat}/may/{turn}": seats.seat_belief,
-        "/seats/{seat}/truth/{turn}": seats.truth,
+        "/seats/{seat}": table.seat,
+        "/seats/{seat}/events": table.seat_events,
+        "/seats/{seat}/turns/{turn}": table.seat_turn,
+        "/seats/{seat}/may/{turn}": table.seat_belief,
+        "/seats/{seat}/truth/{turn}": table.truth,
     }
     posts: dict[str, Answer] = {
         "/rules": table.rules,
@@ -109,9 +110,9 @@ def make_app(manager: MatchManager) -> Guard:
         "/matches": table.create,
         "/matches/{id}/end": table.end,
         "/matches/{id}/again": table.play_again,
-        "/seats/{seat}/move": seats.move,
-        "/seats/{seat}/back": seats.take_back,
-        "/seats/{seat}/resign": seats.resign,
+        "/seats/{seat}/move": table.move,
+        "/seats/{seat}/back": table.take_back,
+        "/seats/{seat}/resign": table.resign,
     }
     routes += [Route(f"/api{path}", answered(answer)) for path, answer in gets.items()]
     routes += [
@@ -225,10 +226,8 @@ class TableAnswers:
         match, audience = self._watched(request)
         if audience != ALL:
             raise HTTPException(403, "minds are open when the match is over")
-        setup = match.setup
-        side_file = None if setup.side_file is None else Path(setup.side_file)
         frames = await self._manager.replays.frames(match, audience)
-        return self._mind(request, frames, setup.game, setup.rules, side_file, setup.roles)
+        return self._mind(request, frames, match.setup, match.setup.roles)
 
     async def download(self, request: Request) -> Response:
         """The record of a match that is over, as a file."""
@@ -273,102 +272,11 @@ class TableAnswers:
     async def record_mind(self, request: Request) -> Response:
         """Belief and values of a role in a recorded match before a turn."""
         match, frames = await self._manager.replays.replay_file(request.path_params["name"])
-        return self._mind(request, frames, match.game, match.rules, match.side_file, match.minds)
+        return self._mind(request, frames, match, match.minds)
 
-    # ---------------------------------------------------------------- private
-
-    def _match(self, request: Request) -> HeldMatch:
-        match = self._manager.matches.get(request.path_params["id"])
-        if match is None:
-            raise HTTPException(404, "there is no such match")
-        return match
-
-    def _watched(self, request: Request) -> tuple[HeldMatch, str]:
-        match = self._match(request)
-        key = request.query_params.get("key", "")
-        audience = match.audience(key, open_minds=self._manager.options.open_minds)
-        if audience is None:
-            raise HTTPException(403, "people play this match, so it is closed until it is over")
-        return match, audience
-
-    def _title(self, name: str) -> str:
-        try:
-            return describe(self._manager.options.offers.rules_of(name, None)[0]).title
-        except GGPError:
-            return ""
-
-    def _mind(
-        self,
-        request: Request,
-        frames: list[str],
-        game: str,
-        rules: str,
-        side_file: Path | None,
-        roles: tuple[str, ...],
-    ) -> Response:
-        query = request.query_params
-        role, turn = query.get("role", ""), number_of(query.get("turn", "0"), "turn")
-        if role not in roles or turn >= len(frames):
-            raise HTTPException(404, "there is no such role or turn")
-        # After the last turn, the mind is as it was before it: nobody thinks any more.
-        is_over = json.loads(frames[turn])["over"]
-        task = MindTask(
-            game=game,
-            rules=rules,
-            side_file=side_file,
-            role=role,
-            turns=known_turns(frames, role, max(0, turn - is_over)),
-            seed=number_of(query.get("seed", "0"), "seed"),
-            move=query.get("move"),
-            line=number_of(query.get("line", "0"), "line"),
-            thinks=not is_over,
-        )
-
-        async def events() -> AsyncIterator[str]:
-            async for message in self._manager.look_into(task):
-                yield f"event: {message['kind']}\ndata: {json.dumps(message)}\n\n"
-
-        return stream_of(events())
-
-
-def _links_of(matches: list[HeldMatch]) -> Response:
-    """The links of new matches."""
-    return JSONResponse(
-        {
-            "matches": [
-                {
-                    "id": m.setup.id,
-                    "seats": dict(m.setup.seats),
-                    "links": m.seat_links(),
-                    "key": m.setup.key,
-                }
-                for m in matches
-            ]
-        }
-    )
-
-
-async def _page(request: Request) -> Response:
-    return FileResponse(STATIC / "index.html")
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    path = request.url.path
-    if error.status_code == 404 and not path.startswith(("/api/", "/static/")):
-        return FileResponse(STATIC / "index.html", 404)  # the page itself says so
-    return JSONResponse({"error": error.detail}, error.status_code)
-
-
-# ------------------------------------------------------------------------
-# Answers to people in their seats, who see only what their roles see.
-
-
-class AtSeats:
-    """Answers to requests below `/api/seats`."""
-
-    def __init__(self, manager: MatchManager) -> None:
-        self._manager = manager
+    # ---------------------------------------------------------------- seats
+    #
+    # People in their seats see only what their roles see.
 
     async def seat(self, request: Request) -> Response:
         """A match as a person in a seat sees it."""
@@ -426,6 +334,59 @@ class AtSeats:
         await self._manager.end(match, f"{role} resigned")
         return JSONResponse({})
 
+    # ---------------------------------------------------------------- private
+
+    def _match(self, request: Request) -> HeldMatch:
+        match = self._manager.matches.get(request.path_params["id"])
+        if match is None:
+            raise HTTPException(404, "there is no such match")
+        return match
+
+    def _watched(self, request: Request) -> tuple[HeldMatch, str]:
+        match = self._match(request)
+        key = request.query_params.get("key", "")
+        audience = match.audience(key, open_minds=self._manager.options.open_minds)
+        if audience is None:
+            raise HTTPException(403, "people play this match, so it is closed until it is over")
+        return match, audience
+
+    def _title(self, name: str) -> str:
+        try:
+            return describe(self._manager.options.offers.rules_of(name, None)[0]).title
+        except GGPError:
+            return ""
+
+    def _mind(
+        self,
+        request: Request,
+        frames: list[str],
+        match: MatchSetup | ReplayedMatch,
+        roles: tuple[str, ...],
+    ) -> Response:
+        query = request.query_params
+        role, turn = query.get("role", ""), number_of(query.get("turn", "0"), "turn")
+        if role not in roles or turn >= len(frames):
+            raise HTTPException(404, "there is no such role or turn")
+        # After the last turn, the mind is as it was before it: nobody thinks any more.
+        is_over = json.loads(frames[turn])["over"]
+        task = MindTask(
+            game=match.game,
+            rules=match.rules,
+            side_file=match.side_file,
+            role=role,
+            turns=known_turns(frames, role, max(0, turn - is_over)),
+            seed=number_of(query.get("seed", "0"), "seed"),
+            move=query.get("move"),
+            line=number_of(query.get("line", "0"), "line"),
+            thinks=not is_over,
+        )
+
+        async def events() -> AsyncIterator[str]:
+            async for message in self._manager.look_into(task):
+                yield f"event: {message['kind']}\ndata: {json.dumps(message)}\n\n"
+
+        return stream_of(events())
+
     async def _num_turns(self, match: HeldMatch) -> int | None:
         """Number of turns of a match that is over; None if it is not, or cannot be replayed."""
         if not match.is_over:
@@ -441,6 +402,35 @@ class AtSeats:
             raise HTTPException(404, "there is no such seat")
         match, role, _ = seat
         return match, role
+
+
+def _links_of(matches: list[HeldMatch]) -> Response:
+    """The links of new matches."""
+    return JSONResponse(
+        {
+            "matches": [
+                {
+                    "id": m.setup.id,
+                    "seats": dict(m.setup.seats),
+                    "links": m.seat_links(),
+                    "key": m.setup.key,
+                }
+                for m in matches
+            ]
+        }
+    )
+
+
+async def _page(request: Request) -> Response:
+    return FileResponse(STATIC / "index.html")
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    path = request.url.path
+    if error.status_code == 404 and not path.startswith(("/api/", "/static/")):
+        return FileResponse(STATIC / "index.html", 404)  # the page itself says so
+    return JSONResponse({"error": error.detail}, error.status_code)
 
 
 # ------------------------------------------------------------------------

@@ -234,7 +234,8 @@ class HeldMatch:
             case "ask":
                 self._ask(message)
             case "preparing":
-                self._preparing(message)
+                step = {key: message[key] for key in ("text", "note", "share", "until")}
+                self._show_preparing(step)
             case "thought":
                 thought = {name: message[name] for name in ("role", "turn", "decision", "words")}
                 self.log.show(ALL, f"thought {message['role']}", "thought", thought)
@@ -304,9 +305,6 @@ class HeldMatch:
             self._show_preparing(None)
         record: Json | None = message["record"]
         return record
-
-    def _preparing(self, message: Mapping[str, Any]) -> None:
-        self._show_preparing({key: message[key] for key in ("text", "note", "share", "until")})
 
     def _show_preparing(self, step: Json | None) -> None:
         self.preparing = step

@@ -26,6 +26,7 @@ from typing import Any
 from platformdirs import user_data_path
 
 from ggp.errors import ConfigError, MatchError
+from ggp.players.elsewhere.from_json import LATER_FIELDS, read
 from ggp.protocol.retelling import SUFFIX
 from ggp.run.whole_files import locked, read_json, unwritable, write_whole
 from match_runner.match.records import (
@@ -34,7 +35,6 @@ from match_runner.match.records import (
     TurnRecord,
     make_folder,
     read_record,
-    turn_from_json,
 )
 from match_runner.series.store import FILE
 
@@ -76,7 +76,7 @@ class MatchSetup:
     id: str
     game: str
     rules: str
-    side_file: str | None
+    side_file: Path | None
     roles: tuple[str, ...]
     players: Mapping[str, str]
     is_told: bool
@@ -228,7 +228,8 @@ class MatchFolder:
         try:
             text = path.read_bytes()
             for line in text.splitlines(keepends=True):
-                played_turns.append(turn_from_json(json.loads(line), "turn"))
+                data = json.loads(line)
+                played_turns.append(read(TurnRecord, data, "turn", MatchError, LATER_FIELDS))
                 whole += line if line.endswith(b"\n") else line + b"\n"
         except FileNotFoundError:
             return ()
@@ -261,7 +262,7 @@ class MatchFolder:
             path.parent.mkdir(exist_ok=True)
         except OSError as error:
             raise unwritable(f"cannot write {path}", error) from error
-        write_whole(path, json.dumps(data) + "\n")
+        write_whole(path, json.dumps(data, default=str) + "\n")
 
 
 def usual_folder() -> Path:
@@ -272,8 +273,12 @@ def usual_folder() -> Path:
 def _setup(path: Path) -> MatchSetup:
     data = read_json(path)
     try:
-        taken_back = tuple(TakenBack(**one) for one in data.get("taken_back", ()))
-        return MatchSetup(**{**data, "roles": tuple(data["roles"]), "taken_back": taken_back})
+        fields = {
+            "roles": tuple(data["roles"]),
+            "side_file": data["side_file"] and Path(data["side_file"]),
+            "taken_back": tuple(TakenBack(**one) for one in data.get("taken_back", ())),
+        }
+        return MatchSetup(**{**data, **fields})
     except (TypeError, KeyError) as error:
         raise ConfigError(f"{path} is not a match of the table: {error}") from error
 

@@ -27,14 +27,12 @@ from ggp.errors import ConfigError, GGPError, MatchError
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
 from match_runner.pictures.kinds import Json
-from match_runner.remote.post import is_address
-from match_runner.remote.remote_players import RemoteConditions
+from match_runner.remote.remote_players import RemoteConditions, is_address
 from match_runner.table import worker_tasks
 from match_runner.table.held_match import ALL, EventLog, HeldMatch, seat_of
 from match_runner.table.match_folder import MatchFolder, MatchSetup, StoredFiles
 from match_runner.table.mind import MindTask, look_into
 from match_runner.table.options import MatchRequest, TableOptions
-from match_runner.table.previews import preview
 from match_runner.table.seating import HUMAN, Message, TableTask, play_at_table
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
@@ -115,7 +113,7 @@ class MatchManager:
     # ---------------------------------------------------------------- matches
 
     async def create(
-        self, request: MatchRequest, source: tuple[str, str | None] | None = None
+        self, request: MatchRequest, source: tuple[str, Path | None] | None = None
     ) -> list[HeldMatch]:
         """Make new matches, which begin as soon as there is a worker for them.
 
@@ -145,7 +143,7 @@ class MatchManager:
                 id=secrets.token_hex(5),
                 game=request.game,
                 rules=rules,
-                side_file=None if side_file is None else str(side_file),
+                side_file=side_file,
                 roles=roles,
                 players=dict(request.players),
                 is_told=is_told,
@@ -236,16 +234,15 @@ class MatchManager:
             return {"ok": False, "diagnostics": [], "num_diagnostics": 1, "error": str(error)}
 
     async def preview(self, game: str) -> Json:
-        """What the lobby shows of a game, see `previews`.
+        """What the lobby shows of a game, see `worker_tasks.preview`.
 
         Raises:
             GGPError: there is no such game, or it cannot be played.
         """
         text, side_file = self.options.offers.rules_of(game, None)
-        side = None if side_file is None else str(side_file)
-        key = blake2b(repr((game, text, side)).encode()).digest()
+        key = blake2b(repr((game, text, side_file)).encode()).digest()
         if key not in self._previews:
-            work = self._ask(self._thinker, preview, game, text, side)
+            work = self._ask(self._thinker, worker_tasks.preview, game, text, side_file)
             self._previews[key] = self._spawn(work)
         # One visitor may leave while others wait.
         return await asyncio.shield(self._previews[key])
@@ -269,24 +266,19 @@ class MatchManager:
         text."""
         messages: asyncio.Queue[Message] = asyncio.Queue()
         call = self._thinker.submit(look_into, (task,), _hearing(messages.put_nowait))
+
+        def end(answer: asyncio.Future[None]) -> None:  # after the worker's last message
+            failed = "it was given up" if answer.cancelled() else answer.exception()
+            text = {} if failed is None else {"text": str(failed)}
+            messages.put_nowait({"kind": "failed" if text else "done", **text})
+
+        asyncio.wrap_future(call).add_done_callback(end)
         try:
-            answer = asyncio.ensure_future(asyncio.wrap_future(call))
-            # Retrieve the exception here: if the browser is gone, nobody else will.
-            answer.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
-            while True:
-                next_ = asyncio.ensure_future(messages.get())
-                try:
-                    await asyncio.wait((next_, answer), return_when=asyncio.FIRST_COMPLETED)
-                finally:  # the browser may leave while there is no message
-                    if not next_.done():
-                        next_.cancel()
-                if next_.cancelled() or not next_.done():
-                    break
-                yield next_.result()
-            while not messages.empty():
-                yield messages.get_nowait()
-            error = answer.exception()
-            yield {"kind": "done"} if error is None else {"kind": "failed", "text": str(error)}
+            kind = ""
+            while kind not in ("done", "failed"):
+                message = await messages.get()
+                kind = message["kind"]
+                yield message
         finally:
             call.cancel()
             self._thinker.send(call, None)  # the worker stops when it sends its next message
@@ -327,7 +319,7 @@ class MatchManager:
         task = TableTask(
             game=setup.game,
             rules=setup.rules,
-            side_file=None if setup.side_file is None else Path(setup.side_file),
+            side_file=setup.side_file,
             players=specs,
             seed=setup.seed,
             conditions=Conditions(
@@ -458,8 +450,8 @@ class Replays:
             return match.frames.get(audience, [])
         key = match.setup.id
         if key not in self._replays:
-            record = self._record_of(match)
-            frames = await self._ask(worker_tasks.replay, *record)
+            record = self._folder.record(key)
+            frames = await self._ask(worker_tasks.replay, record, match.setup.side_file)
             self._keep(key, _texts(frames))
         texts: list[str] = self._recall(key)
         return texts
@@ -499,10 +491,6 @@ class Replays:
         return rows
 
     # ---------------------------------------------------------------- private
-
-    def _record_of(self, match: HeldMatch) -> tuple[MatchRecord, Path | None]:
-        side_file = match.setup.side_file
-        return self._folder.record(match.setup.id), None if side_file is None else Path(side_file)
 
     def _keep(self, key: str, value: object) -> None:
         self._replays[key] = value

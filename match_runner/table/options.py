@@ -27,7 +27,7 @@ from ggp.protocol.messages import MAX_CLOCK_S, MessageLimits, too_deep_at
 from match_runner.match.conditions import MAX_PAUSE_S
 from match_runner.match.seats import HUMAN
 from match_runner.pictures.side_file import side_file_of
-from match_runner.remote.post import is_address
+from match_runner.remote.remote_players import is_address
 from match_runner.series.plan import check_player
 from match_runner.table.match_folder import MatchSetup
 

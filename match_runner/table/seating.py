@@ -15,9 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any
+
+import numpy as np
 
 from ggp.errors import NOTE, GGPError, MatchError
 from ggp.gdl.analysis.told_moves import move_percept
@@ -28,12 +30,12 @@ from ggp.players import Decision
 from ggp.players.elsewhere.from_json import decision_json
 from ggp.run import calls
 from ggp.search.anytime import Deadline
+from match_runner.match.apart import NoAnswerError
 from match_runner.match.conditions import Conditions
 from match_runner.match.frames import MatchArtist
-from match_runner.match.guests import LeftError, NoAnswerError
 from match_runner.match.knowledge import Knowledge
 from match_runner.match.records import MatchRecord, TurnRecord
-from match_runner.match.referee import play_match
+from match_runner.match.referee import LeftError, play_match
 from match_runner.match.seats import HUMAN as HUMAN
 from match_runner.match.seats import Arena, Seat, set_up
 from match_runner.pictures.kinds import Json, fact
@@ -128,7 +130,7 @@ def _prepare(
     arena = set_up(
         task.game,
         program,
-        {**programs, **{role: Seat(HUMAN, reporter.guest(role)) for role in people}},
+        {**programs, **{role: Seat(HUMAN, partial(_Person, role, reporter)) for role in people}},
         machines,
         report=reporter.report,
         order=order,
@@ -241,15 +243,6 @@ class _Reporter:
                 }
             )
 
-    def guest(self, role: str) -> Any:
-        """Function that makes a person's guest, see `Seat.make`."""
-        return lambda rng: _Person(role, self)
-
-    @property
-    def clock_s(self) -> float | None:
-        """Seconds that people have for a decision; None for no limit."""
-        return self._task.human_clock_s
-
     def ask(self, role: str, legal: Sequence[str]) -> None:
         """Have the server ask a person for a move."""
         self._num_legal[role] = len(legal)
@@ -273,20 +266,23 @@ class _Reporter:
             {"kind": "ask", "role": role, "turn": self._turn, "moves": moves, "clock_s": clock_s}
         )
 
-    def answer(self, role: str, legal: Sequence[str], until: Deadline | None) -> str:
+    def answer(self, role: str, legal: Sequence[str], began_s: float) -> str:
         """Wait for the move of a person, and return it.
+
+        Args:
+            began_s: when its clock started, on `time.monotonic`.
 
         Raises:
             NoAnswerError: the clock ran out.
             LeftError: a move is taken back, see `back_to`.
             LinkBrokenError: the match was ended.
         """
-        box = self._mail.box(role)
+        box, clock_s = self._mail.box(role), self._task.human_clock_s
         while not self._mail.ended:
+            left_s = None if clock_s is None else max(began_s + clock_s - time.monotonic(), 0.0)
             try:
-                message = box.get(timeout=None if until is None else max(until.left_s(), 0.0))
+                message = box.get(timeout=left_s)
             except queue.Empty:
-                clock_s = self._task.human_clock_s
                 raise NoAnswerError(f"gave no answer within {clock_s:g} s") from None
             if message is not None and message["kind"] == "back":
                 self.back_to = message["turn"]
@@ -348,7 +344,7 @@ class _Person:
 
     states_visited = 0
 
-    def __init__(self, role: str, reporter: _Reporter) -> None:
+    def __init__(self, role: str, reporter: _Reporter, _: np.random.Generator) -> None:
         self._role, self._reporter = role, reporter
         self._legal: Sequence[str] = ()
         self._began_s = 0.0
@@ -362,9 +358,7 @@ class _Person:
         self._reporter.ask(self._role, legal)
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
-        clock_s = self._reporter.clock_s
-        until = None if clock_s is None else Deadline(self._began_s + clock_s, time.monotonic)
-        move = self._reporter.answer(self._role, self._legal, until)
+        move = self._reporter.answer(self._role, self._legal, self._began_s)
         return Decision(move, (), 0, False, 0, time.monotonic() - self._began_s)
 
 
@@ -391,12 +385,7 @@ class StepReports(logging.Handler):
         logger.addHandler(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         logger = logging.getLogger("ggp")
         logger.removeHandler(self)
         logger.setLevel(self._level)

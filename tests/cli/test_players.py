@@ -10,7 +10,7 @@ from click.shell_completion import ShellComplete
 
 from ggp.cli import main
 from ggp.cli.arguments import PlayerText
-from ggp.cli.evaluate import evaluate
+from ggp.cli.histories import evaluate
 from ggp.cli.players import markdown_of
 from ggp.players import PLAYERS, describe_player, known_players
 from match_runner.cli.play import play

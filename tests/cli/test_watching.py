@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ggp.cli import tracing
-from ggp.cli.new import SKELETON
+from ggp.cli.games import SKELETON
 from ggp.cli.tracing import saves
 from tests.support.commands import end_started, error_line, run, start
 

@@ -413,7 +413,7 @@ def test_an_interrupt_prints_what_is_finished(monkeypatch: pytest.MonkeyPatch) -
             raise KeyboardInterrupt
         return play(task, own_process)
 
-    monkeypatch.setattr("match_runner.series.runner.play", interrupted)
+    monkeypatch.setattr("match_runner.series.holding.play", interrupted)
     result = run(*BOMB, "--matches", "5", "--json")
     assert result.exit_code == 130
     assert len(json.loads(result.stdout)["matches"]) == 2

@@ -11,17 +11,16 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_game
 from match_runner.pictures.side_file import side_file_of
-from match_runner.table import match_manager, previews
+from match_runner.table import match_manager
+from match_runner.table import worker_tasks as previews
 from match_runner.table.options import Offers
-from match_runner.table.previews import TURNS, preview
+from match_runner.table.worker_tasks import TURNS, preview
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table
 
 
 def preview_of(game: str) -> Any:
     path = find_game(game)
-    side_file = side_file_of(path)
-    text = path.read_text(encoding="utf-8")
-    return preview(game, text, None if side_file is None else str(side_file))
+    return preview(game, path.read_text(encoding="utf-8"), side_file_of(path))
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ from ggp.gdl.normalize import load
 from match_runner.match.records import write_record
 from match_runner.match.referee import play_match
 from match_runner.match.seats import set_up
+from match_runner.series.holding import run_series
 from match_runner.series.plan import Series, SeriesGame
-from match_runner.series.runner import run_series
 from match_runner.series.store import open_store
 from match_runner.table.match_folder import StoredFiles
 from match_runner.table.worker_tasks import standings
-from match_runner.workers.places import InlineExecutor
+from match_runner.workers.executor import InlineExecutor
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table
 from tests.table.server_logs import Turn, write_log
 

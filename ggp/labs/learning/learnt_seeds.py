@@ -84,14 +84,15 @@ def learn_seeds(
 
     Args:
         tasks: one for each seed.
-        jobs, scheduler: see `match_runner.workers.places.open_executor`.
+        jobs, scheduler: see `match_runner.series.holding.open_executor`.
         progress: called with the outcome of each seed as it arrives.
 
     Raises:
         ConfigError: the workers cannot be reached.
         MatchError: a worker failed.
     """
-    from match_runner.workers.places import open_executor, results_of
+    from match_runner.series.holding import open_executor
+    from match_runner.workers.executor import results_of
 
     with open_executor(jobs, scheduler, 0) as executor:
         pairs = ((task.seed, task) for task in tasks)

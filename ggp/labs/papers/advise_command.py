@@ -22,7 +22,7 @@ from ggp.cli.arguments import (
     game_command,
     length_options,
 )
-from ggp.cli.properties import walks_for
+from ggp.cli.solve import walks_for
 from ggp.console import EXIT_INTERRUPTED, bar_of, listed, spinner, tell
 from ggp.errors import ConfigError, MatchError
 from ggp.gdl.analysis.told_moves import move_percept

@@ -43,7 +43,7 @@ from ggp.players.parts.search_player import Rescue
 from ggp.statistics import mean_interval
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.series.verdicts import DECIDED
-from match_runner.workers.places import InlineExecutor
+from match_runner.workers.executor import InlineExecutor
 from tests.labs.papers.reproduce.test_grids import BreakingOff, grid_result, settings
 from tests.support.games import machine_of_game
 

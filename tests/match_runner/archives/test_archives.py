@@ -12,10 +12,17 @@ from click.testing import CliRunner, Result
 
 from ggp.errors import MatchError
 from ggp.gdl.normalize import load
-from match_runner.archives import Archived, canonical, read_json, read_xml, record_of
+from match_runner.archives import (
+    Archived,
+    canonical,
+    dresden_xml,
+    read_json,
+    read_xml,
+    record_of,
+    tiltyard_json,
+)
 from match_runner.cli import main
 from match_runner.match.conditions import Conditions
-from match_runner.match.exports import dresden_xml, tiltyard_json
 from match_runner.match.records import MatchRecord, check_record, read_record
 from match_runner.match.referee import play_match
 from match_runner.remote.wire import RemoteSide

@@ -19,8 +19,7 @@ from ggp.players import Decision
 from ggp.run.clocks import Clock
 from match_runner.cli import main
 from match_runner.match import apart
-from match_runner.match.apart import Patience
-from match_runner.match.apart_worker import MachineOrder
+from match_runner.match.apart import MachineOrder, Patience
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
@@ -311,7 +310,7 @@ def test_it_plays_in_this_process_if_that_is_asked_for(
     assert result.exit_code == 0
     assert "thinking aloud" in result.stdout
     calls = []
-    monkeypatch.setattr("match_runner.cli.tournament.hold_series", lambda *args: calls.append(args))
+    monkeypatch.setattr("match_runner.cli.series.hold_series", lambda *args: calls.append(args))
     file = tmp_path / "t.toml"
     file.write_text(f'games = ["{GAME}"]\nplay_clock = 1\n[players]\na = "{spec()}"\n')
     for option in ([], ["--in-process"]):

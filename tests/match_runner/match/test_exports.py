@@ -17,9 +17,9 @@ from ggp.gdl.normalize import load
 from ggp.machine.games import load_program
 from ggp.protocol.retelling import LOG_FULL
 from ggp.server.match_log import MatchLog
+from match_runner.archives import DOCTYPE, EXPORTS, dresden_xml, tiltyard_json
 from match_runner.cli import main
 from match_runner.match.conditions import Conditions
-from match_runner.match.exports import DOCTYPE, EXPORTS, dresden_xml, tiltyard_json
 from match_runner.match.records import MatchRecord, check_record, read_record, write_record
 from match_runner.match.referee import play_match
 from match_runner.match.seats import set_up

@@ -11,8 +11,8 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
 from ggp.players import Decision
+from match_runner.match.apart import NoAnswerError
 from match_runner.match.conditions import Conditions
-from match_runner.match.guests import NoAnswerError
 from match_runner.match.records import TurnRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import Arena, Seat, set_up

@@ -8,9 +8,9 @@ import pytest
 
 from ggp.gdl.games import find_game
 from ggp.machine.games import read_program
-from match_runner.pictures.kinds import LONGEST
 from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of
+from match_runner.pictures.words import LONGEST
 
 POKER = """
 (role ann) (role bob) (role random) (card ah) (card 10s) (card kc)

@@ -40,8 +40,15 @@ from match_runner.match.records import (
 )
 from match_runner.match.referee import play_match
 from match_runner.match.seats import set_up
-from match_runner.remote.post import Address, PostResult, parse_address, read_reply, request_bytes
-from match_runner.remote.remote_players import RemoteConditions, new_match_id
+from match_runner.remote.remote_players import (
+    Address,
+    PostResult,
+    RemoteConditions,
+    new_match_id,
+    parse_address,
+    read_reply,
+    request_bytes,
+)
 from match_runner.remote.wire import (
     DRESDEN,
     GGP_BASE,
@@ -607,7 +614,7 @@ def test_a_name_is_looked_up_once_a_match(monkeypatch: pytest.MonkeyPatch) -> No
         lookups.append(host)
         return [(0, 0, 0, "", (at, 0)) for at in ("127.0.0.2", "127.0.0.1")]  # first: nobody
 
-    monkeypatch.setattr("match_runner.remote.post.socket.getaddrinfo", look_up)
+    monkeypatch.setattr("match_runner.remote.remote_players.socket.getaddrinfo", look_up)
     with playing(HttpPlayer(["noop"])) as first, playing(HttpPlayer(["noop"])) as two:
         addresses = [p.address.replace("127.0.0.1", "player.example") for p in (first, two)]
         record = match_of("kuhn_poker", player1=addresses[0], player2=addresses[1])
@@ -624,7 +631,7 @@ def test_a_name_that_takes_forever_to_look_up_costs_the_time_to_connect(
         never.wait(60)
         raise OSError
 
-    monkeypatch.setattr("match_runner.remote.post.socket.getaddrinfo", hang)
+    monkeypatch.setattr("match_runner.remote.remote_players.socket.getaddrinfo", hang)
     hasty = replace(DRESDEN, connect_s=0.05, connect_pool_s=0.0)
     hurried = replace(quick(), remote=RemoteConditions(server=hasty))
     try:

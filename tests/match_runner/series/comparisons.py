@@ -16,8 +16,7 @@ from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, Series, SeriesGame, check_series
 from match_runner.series.store import FILE, open_store
 from match_runner.series.verdicts import Forecast, StoppingRule
-from match_runner.workers.executor import WorkerCrashError
-from match_runner.workers.places import InlineExecutor
+from match_runner.workers.executor import InlineExecutor, WorkerCrashError
 
 _T = TypeVar("_T")
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 from ggp.gdl.normalize import load
 from match_runner.cli import main
-from match_runner.cli.compare import _default_folder
+from match_runner.cli.series import _default_folder
 from tests.match_runner.series.comparisons import compared, num_matches, rows_of, series_of
 from tests.match_runner.workers.test_executor import is_alive
 from tests.support import commands

@@ -17,12 +17,11 @@ from ggp.run.clocks import Clock
 from match_runner.match.records import Fault, MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import Snapshot
+from match_runner.series.holding import Snapshot, run_series
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import MEASURE, PLAY, Series, plan_all
-from match_runner.series.runner import run_series
 from match_runner.series.store import FILE, open_store
-from match_runner.workers.places import MAX_TRIES, InlineExecutor
+from match_runner.workers.executor import MAX_TRIES, InlineExecutor
 from tests.match_runner.series.comparisons import (
     CrashingExecutor,
     StoppedError,

@@ -37,7 +37,7 @@ from match_runner.series.verdicts import (
     Forecast,
     StoppingRule,
 )
-from match_runner.workers.places import InlineExecutor
+from match_runner.workers.executor import InlineExecutor
 from tests.match_runner.series.comparisons import (
     CrashingExecutor,
     StoppedError,

@@ -18,14 +18,17 @@ from ggp.errors import ConfigError, MatchError
 from ggp.labs.learning.learnt_seeds import Task, learn_seed, learn_seeds
 from ggp.machine import Limits
 from match_runner.match.conditions import Conditions
+from match_runner.series.holding import open_executor, run_series
 from match_runner.series.match_task import MatchTask, play
 from match_runner.series.outcomes import Played
-from match_runner.series.runner import run_series
 from match_runner.series.store import open_store
 from match_runner.workers import cluster as ours
 from match_runner.workers.cluster import ClusterExecutor
-from match_runner.workers.executor import LocalPool, WorkerCrashError, WorkerFailedError
-from match_runner.workers.places import open_executor
+from match_runner.workers.executor import (
+    LocalPool,
+    WorkerCrashError,
+    WorkerFailedError,
+)
 from tests.match_runner.series.comparisons import num_matches, rows_of, series_of
 from tests.match_runner.series.test_compare_command import run, start, wait_for_matches
 from tests.match_runner.workers.test_executor import (

@@ -65,8 +65,8 @@ from ggp.registry import Registry
 from ggp.report import Report, Table
 from ggp.run.clocks import Clock
 from match_runner.cli.options import place_options, read_place, read_until, until_options
+from match_runner.series.holding import open_executor
 from match_runner.workers.executor import Executor
-from match_runner.workers.places import open_executor
 
 ALL, ALL_003, EVERYTHING = "all", "003", "everything"
 EXPERIMENTS: Mapping[str, Experiment] = {

@@ -28,7 +28,7 @@ from ggp.labs.papers.reproduce.paper_003.figure6 import (
     shares_left,
 )
 from ggp.labs.papers.reproduce.report import draw
-from match_runner.workers.places import InlineExecutor
+from match_runner.workers.executor import InlineExecutor
 from tests.labs.papers.reproduce.test_reproduce_trees import settings, stub
 
 

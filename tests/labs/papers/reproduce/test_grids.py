@@ -35,7 +35,7 @@ from match_runner.cli import main
 from match_runner.match.records import MatchRecord
 from match_runner.series.match_task import MatchTask
 from match_runner.series.verdicts import StoppingRule
-from match_runner.workers.places import InlineExecutor
+from match_runner.workers.executor import InlineExecutor
 from tests.support.games import machine_of_game
 
 SMALL = tuple(

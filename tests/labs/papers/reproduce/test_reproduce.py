@@ -29,8 +29,7 @@ from ggp.labs.papers.reproduce.results import Experiment, Point, RunSettings
 from ggp.labs.papers.reproduce.results import Result as Made
 from ggp.statistics import STUDENT, Interval
 from match_runner.cli import main
-from match_runner.workers.executor import WorkerCrashError
-from match_runner.workers.places import InlineExecutor
+from match_runner.workers.executor import InlineExecutor, WorkerCrashError
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

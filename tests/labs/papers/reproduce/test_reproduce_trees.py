@@ -28,7 +28,7 @@ from ggp.labs.papers.reproduce.paper_003.trees import (
 )
 from ggp.labs.papers.reproduce.results import Result, RunSettings
 from match_runner.cli import main
-from match_runner.workers.places import InlineExecutor
+from match_runner.workers.executor import InlineExecutor
 
 
 def settings(folder: Path, matches: int = 2) -> RunSettings:

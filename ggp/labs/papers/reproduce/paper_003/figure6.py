@@ -52,8 +52,7 @@ from ggp.labs.papers.reproduce.results import (
 from ggp.machine.base import FloatArray
 from ggp.report import Table
 from ggp.statistics import student_interval
-from match_runner.workers.executor import Executor
-from match_runner.workers.places import results_of
+from match_runner.workers.executor import Executor, results_of
 
 WALKS = 100
 """Number of walks for each deal."""

@@ -35,8 +35,7 @@ from ggp.solve.forest import Forest, Side
 from ggp.solve.regret import Regrets
 from ggp.solve.tree import RoleSets
 from ggp.statistics import Interval, student_interval
-from match_runner.workers.executor import Executor
-from match_runner.workers.places import run_all
+from match_runner.workers.executor import Executor, run_all
 
 FILE = "003-trees.jsonl"
 

@@ -20,8 +20,7 @@ from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.players import make_player, parse_spec
 from ggp.players.player import KnownTurn
 from ggp.statistics import student_interval
-from match_runner.workers.executor import Executor
-from match_runner.workers.places import results_of
+from match_runner.workers.executor import Executor, results_of
 
 PLAYERS: Mapping[str, str] = {
     HYPERPLAY: f"hyperplay:n=12{BY_LOT}",

@@ -1,9 +1,10 @@
-"""The command `match-runner compare`."""
+"""The commands about a series of many matches: `match-runner compare`, `tournament` and `show`."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -13,13 +14,18 @@ import click
 
 from ggp.cli.arguments import (
     SHARED_THREADS,
+    FilePath,
+    FolderPath,
     PlayerText,
     backend_option,
+    clock_option,
     game_argument,
     hint_at_warnings,
+    import_option,
     json_option,
     length_options,
     limits_option,
+    printing_options,
     seed_option,
     threads_option,
 )
@@ -29,10 +35,13 @@ from ggp.gdl.games import title_of
 from ggp.given import rounds_of
 from ggp.machine import Limits
 from ggp.machine.games import load_program
+from ggp.run.clocks import Clock
+from match_runner import tournament as summary
 from match_runner.cli.options import (
     conditions_options,
     course_options,
-    ignored,
+    in_process_option,
+    note_ignored,
     place_options,
     read_course_files,
     read_place,
@@ -42,10 +51,12 @@ from match_runner.cli.options import (
 )
 from match_runner.match.conditions import ConditionOptions
 from match_runner.match.seats import read_roles
-from match_runner.remote.post import is_address
+from match_runner.remote.remote_players import is_address
+from match_runner.series import comparison
 from match_runner.series.comparison import summarize
-from match_runner.series.holding import hold_series, printer
+from match_runner.series.holding import Snapshot, Summary, hold_series, printer, read_series
 from match_runner.series.plan import Series, SeriesGame, check_series
+from match_runner.tournament import read_tournament
 
 _SEVERAL = "--players"
 _ONE = "--player"
@@ -111,8 +122,7 @@ class _SeveralPlayers(click.Command):
 @backend_option
 @limits_option
 @threads_option(SHARED_THREADS)
-@json_option
-@verbose_option
+@printing_options
 def compare(
     game: str,
     players: tuple[str, ...],
@@ -168,8 +178,7 @@ def compare(
     if place.folder is None:
         place = replace(place, folder=_default_folder(series))
         tell(f"the series is kept in {place.folder}; the same command continues it")
-    for note in ignored(conditions, (*compared, *fixed_players.values())):
-        tell(f"note: {note}")
+    note_ignored(conditions, (*compared, *fixed_players.values()))
     if not as_json:
         hint_at_warnings(game, program.diagnostics)
 
@@ -193,3 +202,68 @@ def _default_folder(series: Series) -> Path:
     code = blake2b(settings.encode(), digest_size=4).hexdigest()
     name = re.sub(r"[^\w.-]+", "-", title_of(series.games[0].name)).strip("-")
     return Path("runs", f"{name}-{code}")
+
+
+# ------------------------------------------------------------------------
+# `match-runner tournament`: a series that a file describes.
+
+
+@click.command(epilog=example("match-runner tournament spring.toml --plot spring.png"))
+@click.argument("file", type=FilePath())
+@place_options(out="FILE without .toml")
+@course_options
+@in_process_option
+@clock_option("local players in all games", "from FILE, else wall")
+@json_option
+@import_option
+@verbose_option
+def tournament(
+    file: Path, as_json: bool, in_process: bool, clock: Clock | None, **options: Any
+) -> int:
+    """Play the tournament that FILE describes in TOML, and say who is best.
+
+    DIR, by default beside FILE, keeps the results as matches end. After an interruption, the same
+    command continues; after the last match, it prints the tables again. You can add rounds later.
+    """
+    place = read_place(options)
+    files = read_course_files(options)
+    if place.folder is None:
+        beside = file.with_suffix("") if file.suffix else file.with_name(f"{file.name}.results")
+        place = replace(place, folder=beside)
+
+    series = read_tournament(file)
+    games = (
+        replace(
+            game,
+            conditions=replace(
+                game.conditions,
+                in_process=in_process,
+                clock=clock or game.conditions.clock,
+            ),
+        )
+        for game in series.games
+    )
+    series = replace(series, games=tuple(games))
+    show = printer(summary.summarize, as_json=as_json)
+    return hold_series(series, place, files.wrap(show))
+
+
+# ------------------------------------------------------------------------
+# `match-runner show`: the results of a stored series, shown, drawn and exported again.
+
+
+@click.command(epilog=example("match-runner show runs/kuhn --csv kuhn.csv --plot kuhn.png"))
+@click.argument("folder", metavar="DIR", type=FolderPath())
+@course_options
+@printing_options
+def show(folder: Path, as_json: bool, **options: Any) -> None:
+    """Show the results of a stored series again, and draw or export them.
+
+    DIR is the --out of compare, play or tournament, which may still be running. A series of one
+    game is shown as a comparison, a series of several games as a tournament. Nothing is played.
+    """
+    files = read_course_files(options)
+    snapshot = read_series(folder)
+    several = len(snapshot.series.games) > 1
+    summarize: Callable[[Snapshot], Summary] = (summary if several else comparison).summarize
+    files.wrap(printer(summarize, as_json=as_json))(snapshot)

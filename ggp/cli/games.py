@@ -1,16 +1,22 @@
-"""`ggp new`: writes a small game to start from."""
+"""`ggp new` and `ggp games`: writes a small game to start from, and describes games in words."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ggp.cli.arguments import FilePath, is_given
-from ggp.console import example, verbose_option
+from ggp.cli.arguments import FilePath, game_argument, is_given, printing_options
+from ggp.console import example, show_report, verbose_option
 from ggp.errors import ConfigError
+from ggp.gdl.games import find_game, list_games
+from ggp.gdl.normalize import load
 from ggp.gdl.random_rules import RandomRules
 from ggp.gdl.source import printable
+from ggp.report import Report, Table
 from ggp.run.whole_files import write_new
 
 _SUFFIXES = (".gdl", ".kif")
@@ -114,7 +120,9 @@ def new(
     """
     if file.suffix not in _SUFFIXES:
         raise ConfigError(f"{file} must end in {' or '.join(_SUFFIXES)}, as rulesheets do")
-    _refuse_settings_without_random(is_random)
+    for name in ("seed", "roles", "turns", "hidden", "chance"):
+        if is_given(name) and not is_random:
+            raise ConfigError(f"--{name} is about random games: add --random")
     title = printable(file.stem.replace("_", " ").strip().capitalize()) or "A new game"
     text = (
         RandomRules(seed, roles, turns, hidden, chance).text()
@@ -133,7 +141,53 @@ def new(
         click.echo(f"  {command}")
 
 
-def _refuse_settings_without_random(is_random: bool) -> None:
-    for name in ("seed", "roles", "turns", "hidden", "chance"):
-        if is_given(name) and not is_random:
-            raise ConfigError(f"--{name} is about random games: add --random")
+# ------------------------------------------------------------------------
+# `ggp games`: the games that come with the package, in words.
+
+_WIDTH = 79
+
+
+@click.command(epilog=example("ggp games kuhn_poker"))
+@game_argument(required=False)
+@printing_options
+def games(game: str | None, as_json: bool) -> None:
+    """List the games that come with ggp, or describe GAME in words.
+
+    GAME may also be the path of a rulesheet. The description is its first comment.
+    """
+    if game is not None:
+        values = _in_words(game)
+        show_report(Report(values, _lines(values)), as_json=as_json)
+        return
+    fields = ("name", "title", "roles")
+    every = [{key: entry[key] for key in fields} for entry in map(_in_words, list_games())]
+    rows = [(entry["name"], entry["title"], ", ".join(entry["roles"])) for entry in every]
+    table = Table(("name", "game", "roles"), rows)
+    end = ["", "`ggp games NAME` describes a game in words."]
+    show_report(Report(every, [table, *end]), as_json=as_json)
+
+
+def _in_words(game: str) -> dict[str, Any]:
+    """A game in words, as JSON values."""
+    program = load(game)
+    description = program.describe()
+    return {
+        "name": game,
+        "title": description.title,
+        "roles": list(program.roles),
+        "description": description.text,
+        "sections": {name: list(lines) for name, lines in description.sections.items()},
+        "path": str(find_game(game)),
+    }
+
+
+def _lines(values: dict[str, Any]) -> Iterator[str]:
+    yield values["title"] or f"{values['name']} does not begin with a comment that describes it."
+    for paragraph in filter(None, values["description"].split("\n")):
+        yield ""
+        yield from textwrap.wrap(printable(paragraph), _WIDTH)
+    yield ""
+    rows = {"Roles": [", ".join(values["roles"])], **values["sections"], "Rules": [values["path"]]}
+    for name, lines in rows.items():
+        for index, line in enumerate(lines):
+            yield f"{'' if index else printable(name):<10}{line}"
