@@ -90,7 +90,7 @@ class Quiescence:
     Both roles play for the values of `role`; the other role gets the complement.
 
     Args:
-        values: of boards that stand pat, of at most 64 squares; its terms declare the noisy moves.
+        values: of boards that stand pat; its terms declare the noisy moves.
         role: the role whose values count.
         depth: longest sequence of captures that is searched.
 
