@@ -19,8 +19,9 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.errors import ConfigError, MachineError
-from ggp.labs.openspiel.machine.games import PREFIX, pyspiel
+from ggp.labs.openspiel.machine.games import PREFIX
 from ggp.labs.openspiel.rulesheets.turns import DrawnWorlds
+from ggp.labs.openspiel.spiel_bot import NO_LIMIT, searched
 from ggp.labs.openspiel.twins import Options, Twin, find_twin, twins
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
@@ -188,10 +189,6 @@ MIN_S = 0.05
 """Least limit of wall time for a bot: it crashes if the time is over before its first
 simulation."""
 
-NO_LIMIT = -1.0
-
-MEMORY_MB = 1000
-
 _MAX_SEED = 1 << 30
 
 
@@ -309,39 +306,12 @@ class CompiledBot:
         return action
 
     def _searched(self, state: Any, simulations: int, timer: Timer | None) -> int:
-        library = pyspiel()
-        seed = int(self.rng.integers(_MAX_SEED))
         most_s = NO_LIMIT
         if timer is not None and timer.by_the_wall:
             left_s = timer.left_s() - SPARE_S
             most_s = left_s if left_s >= MIN_S else NO_LIMIT
-        evaluator = library.RandomRolloutEvaluator(1, seed)
-        if self.twin.hides:
-            kind = library.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
-            bot = library.ISMCTSBot(
-                seed,
-                evaluator,
-                self.uct_c,
-                simulations,
-                final_policy_type=kind,
-                max_wall_clock_time=most_s,
-            )
-        else:
-            bot = library.MCTSBot(
-                self.twin.game,
-                evaluator,
-                self.uct_c,
-                simulations,
-                MEMORY_MB,
-                self.solve,
-                seed,
-                False,
-                max_wall_clock_time=most_s,
-            )
-        try:
-            return int(bot.step(state))
-        except library.SpielError as error:
-            raise MachineError(f"OpenSpiel's bot fails: {error}") from error
+        game, uct_c = self.twin.game, self.uct_c
+        return searched(game, state, uct_c, simulations, most_s, self.rng, solve=self.solve)
 
 
 @dataclass(frozen=True)
