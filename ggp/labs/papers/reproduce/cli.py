@@ -49,7 +49,7 @@ from ggp.labs.papers.reproduce.paper_003.trees import TREE_FIGURES
 from ggp.labs.papers.reproduce.paper_004.figure3 import FIGURE_3
 from ggp.labs.papers.reproduce.paper_004.figure4 import FIGURE_4
 from ggp.labs.papers.reproduce.paper_004.figure5 import FIGURE_5
-from ggp.labs.papers.reproduce.paper_004.others import LargerGames, Limitation
+from ggp.labs.papers.reproduce.paper_004.others import LARGER, LIMITATION
 from ggp.labs.papers.reproduce.paper_004.tables import TABLE_1, TABLE_2
 from ggp.labs.papers.reproduce.report import backends_text, begin_run, verdict, write_results
 from ggp.labs.papers.reproduce.results import (
@@ -70,7 +70,7 @@ from match_runner.workers.places import open_executor
 
 ALL, ALL_003, EVERYTHING = "all", "003", "everything"
 EXPERIMENTS: Mapping[str, Experiment] = {
-    e.name: e for e in (TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, Limitation(), LargerGames())
+    e.name: e for e in (TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, LIMITATION, LARGER)
 }
 CARDS = CardFigure()
 """Figure that needs OpenSpiel; groups of experiments skip it without."""
