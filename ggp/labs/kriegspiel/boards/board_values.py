@@ -65,6 +65,13 @@ MARGIN = 0.02
 """Share at either end of the goal range that is reserved for terminal states."""
 
 
+WIDTH = (0, 0)
+"""1,024 lanes side by side: the last turn of a search has many successors."""
+
+_SEED = 0
+"""Seed of the marks of fluents: any would do."""
+
+
 class MovesBySquares(NamedTuple):
     """N moves of a role, sorted by origin and target.
 
@@ -136,7 +143,11 @@ class BoardValues:
         self._masks = masks_of(rays)
         sides = np.array([self._players.index(role) for role, _ in kinds], dtype=np.int32)
         self._leads, self._scale = leads_of(terms, pieces, sides, size)
-        self._turns: dict[int, LeafTurns] = {}
+        # For successors that are valued as they are made: tables for each role, and scratch.
+        self._leaf_tables: dict[int, BoardTables] = {}
+        self._spare: list[BlockBoards] = []
+        random = np.random.default_rng(_SEED)
+        self._marks = random.integers(0, 1 << 64, (64 * words, 2), dtype=np.uint64)
 
     def values(
         self,
@@ -188,12 +199,39 @@ class BoardValues:
         before: Sequence[Ragged],
     ) -> ValuedTurns:
         """Make joint moves, and value the successors for a role: see `TurnEvaluation`."""
-        if role not in self._turns:
-            machine = self.squares.bits
-            tables = self.tables(machine, role, dict.fromkeys(self._players, NO_MOVES))
-            self._turns[role] = LeafTurns(machine, role, tables, math.prod(self.squares.size))
-        boards, turns = self.boards(states), self._turns[role]
-        return turns.valued(states, boards.codes, boards.occupancy, lanes, joint_moves, before)
+        machine, count, boards = self.squares.bits, len(lanes), self.boards(states)
+        if role not in self._leaf_tables:
+            no_moves = dict.fromkeys(self._players, NO_MOVES)
+            self._leaf_tables[role] = self.tables(machine, role, no_moves)
+        values, keys = np.empty(count), np.empty((count, 2), dtype=np.uint64)
+        try:
+            block = self._spare.pop()
+        except IndexError:
+            squares = boards.codes.shape[1]
+            block = block_boards(squares, len(machine.roles), machine.num_fluents, WIDTH)
+        leaves = LeafBoards(
+            self._leaf_tables[role],
+            boards.codes.ravel(),
+            boards.occupancy,
+            self._marks,
+            block,
+            values,
+            keys,
+        )
+        turns = machine.write_turns(
+            value_leaves,
+            leaves,
+            states,
+            lanes,
+            joint_moves,
+            percepts=True,
+            only=role,
+            before=before,
+            width=WIDTH,
+        )
+        self._spare.append(block)
+        percepts = turns.percepts[:, role]
+        return ValuedTurns(percepts, turns.over, turns.move_facts, values, keys.view(np.int64))
 
     def tables(
         self, machine: OnCircuit, role: int, moves: Mapping[int, MovesBySquares]
@@ -433,68 +471,3 @@ class BoardTerms:
     advance: float
     check: float
     noisy: tuple[MovePattern, ...] = ()
-
-
-# ------------------------------------------------------------------------
-# Values of successors as they are made, without their states: calls `leaf_kernels`.
-
-WIDTH = (0, 0)
-"""1,024 lanes side by side: the last turn of a search has many successors."""
-
-_SEED = 0
-"""Seed of the marks of fluents: any would do."""
-
-
-class LeafTurns:
-    """Makes turns, and values the boards after them.
-
-    Args:
-        role: the role that gets values and percepts.
-        tables: of the boards of the machine's states, for this role.
-        squares: number of squares of a board.
-    """
-
-    def __init__(self, machine: OnCircuit, role: int, tables: BoardTables, squares: int) -> None:
-        self._machine, self._role = machine, role
-        self._tables, self._squares = tables, squares
-        self._spare: list[BlockBoards] = []
-        words = machine.num_words
-        random = np.random.default_rng(_SEED)
-        self._marks = random.integers(0, 1 << 64, (64 * words, 2), dtype=np.uint64)
-
-    def valued(
-        self,
-        states: States,
-        codes: NDArray[np.int16],
-        occupancy: NDArray[np.uint64],
-        lanes: IntArray,
-        joint_moves: IntArray,
-        before: Sequence[Ragged],
-    ) -> ValuedTurns:
-        """Make joint moves, see `TurnEvaluation`.
-
-        Args:
-            codes, occupancy: `[L, S]`, `[L]` boards of the states, and their occupied squares.
-        """
-        machine, count = self._machine, len(lanes)
-        values, keys = np.empty(count), np.empty((count, 2), dtype=np.uint64)
-        try:
-            block = self._spare.pop()
-        except IndexError:
-            block = block_boards(self._squares, len(machine.roles), machine.num_fluents, WIDTH)
-        board, marks = self._tables, self._marks
-        leaves = LeafBoards(board, codes.ravel(), occupancy, marks, block, values, keys)
-        turns = machine.write_turns(
-            value_leaves,
-            leaves,
-            states,
-            lanes,
-            joint_moves,
-            percepts=True,
-            only=self._role,
-            before=before,
-            width=WIDTH,
-        )
-        self._spare.append(block)
-        percepts = turns.percepts[:, self._role]
-        return ValuedTurns(percepts, turns.over, turns.move_facts, values, keys.view(np.int64))

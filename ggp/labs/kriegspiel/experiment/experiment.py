@@ -57,7 +57,15 @@ from ggp.labs.papers.reproduce.grid import (
     sign_of,
     tally_of_cell,
 )
-from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Chart, Claim, Curve, Panel, RunSettings
+from ggp.labs.papers.reproduce.results import (
+    FEWEST_ROUNDS,
+    Chart,
+    Claim,
+    Curve,
+    Panel,
+    RunSettings,
+    named_panel,
+)
 from ggp.machine import build_machine
 from ggp.machine.base import FloatArray, Machine
 from ggp.machine.boards import BoardRelation, BoardSquares
@@ -574,20 +582,12 @@ def _panel(game: str, budget: str, played_cells: Cells) -> Panel | None:
     }
     if not shares:
         return None
-    firsts = sorted(dict.fromkeys(first for first, _ in shares), key=short)[::-1]
+    firsts = sorted(dict.fromkeys(first for first, _ in shares), key=short)
     seconds = sorted(dict.fromkeys(second for _, second in shares), key=short)
     title = f"{game}, {budget}" if budget else game
-    return Panel(
-        row=f"share in {title}",
-        title=title,
-        x="against",
-        y="",
-        xs=tuple(map(float, range(len(seconds)))),
-        ys=tuple(map(float, range(len(firsts)))),
-        values=tuple(tuple(shares.get((f, s)) for s in seconds) for f in firsts),
-        x_names=tuple(map(short, seconds)),
-        y_names=tuple(map(short, firsts)),
-    )
+    lines = {short(f): [shares.get((f, s)) for s in seconds] for f in firsts}
+    columns = tuple(map(short, seconds))
+    return named_panel(f"share in {title}", columns, lines, title=title, x="against")
 
 
 def _claims(played_cells: Cells) -> Iterator[Claim]:

@@ -54,7 +54,7 @@ from ggp.labs.learning.selfplay.nets import (
     improve,
 )
 from ggp.labs.learning.selfplay.policies import HALF, MIDDLE, Drawing, LearntPolicy, LearntValues
-from ggp.labs.learning.selfplay.threads import Crew, one_thread
+from ggp.labs.learning.threads import Crew, one_thread
 from ggp.machine.mixing import finalised
 from ggp.seeds import MAX_SEED, check_seed
 

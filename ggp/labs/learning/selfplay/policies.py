@@ -19,7 +19,7 @@ from ggp.labs.learning.env.exact import Sets
 from ggp.labs.learning.env.kernels import I32, I64, U64
 from ggp.labs.learning.selfplay.features import NO_ROW, Choices, Features, of_paths
 from ggp.labs.learning.selfplay.nets import F32, Net, aligned_floats, draw, probabilities
-from ggp.labs.learning.selfplay.threads import one_thread
+from ggp.labs.learning.threads import one_thread
 from ggp.machine.arrays import rows_of_bits, segment_ids, words_for
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, Ragged
 from ggp.study.names import Names

@@ -17,7 +17,7 @@ from ggp.labs.learning.env.engine import Engine
 from ggp.labs.learning.env.kernels import FINE, I32, I64, U64, Bools, choose, lane_keys
 from ggp.labs.learning.selfplay.features import observe, of_paths
 from ggp.labs.learning.selfplay.policies import Drawing, LearntPolicy
-from ggp.labs.learning.selfplay.threads import one_thread
+from ggp.labs.learning.threads import one_thread
 from ggp.machine.base import FloatArray, IntArray, States
 
 MAX_TURNS = 1000
