@@ -10,7 +10,8 @@
 
 A `Learner` takes an environment, and returns a policy for each role. Begin with `learner`: it plays
 segments of matches, and improves an actor for each role and a critic. `features` turn a role's
-knowledge into bits, `nets` compute from bits, `policies` wrap trained nets, and `files` store them. `rollouts` play matches to their ends by policies.
+knowledge into bits, `nets` compute from bits, `policies` wrap trained nets, and `files` store them.
+`rollouts` play matches to their ends by policies.
 """
 
 from ggp.labs.learning.selfplay.learner import (
