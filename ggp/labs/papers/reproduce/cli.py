@@ -41,7 +41,6 @@ from ggp.console import (
 from ggp.errors import ConfigError, GGPError
 from ggp.labs.papers.reproduce.clock import CLOCK
 from ggp.labs.papers.reproduce.exploitability import EXPLOITABILITY
-from ggp.labs.papers.reproduce.figures import score_text
 from ggp.labs.papers.reproduce.grid import DuelGrid
 from ggp.labs.papers.reproduce.paper_003.figure6 import CardFigure
 from ggp.labs.papers.reproduce.paper_003.kuhn_table import KuhnTable
@@ -297,7 +296,7 @@ def _parts(results: Sequence[Result], files: Sequence[Path]) -> Iterator[Table |
         elif not result.points:
             yield "no matches yet"
         else:
-            points = [(p.at, p.player, p.opponent, score_text(p.value)) for p in result.points]
+            points = [(p.at, p.player, p.opponent, format(p.value, ".1f")) for p in result.points]
             yield Table(("", "player", "opponent", f"#{result.measure}"), points)
         for table in result.tables:
             yield ""

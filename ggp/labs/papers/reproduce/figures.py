@@ -20,7 +20,6 @@ from ggp.labs.papers.reproduce.results import (
     StatesRow,
     Tell,
 )
-from ggp.statistics import Interval
 from match_runner.workers.executor import Executor
 
 EXACT, SAMPLED = "exact small sets (default)", "sampled (exact=0)"
@@ -207,11 +206,6 @@ def last_point(points: Sequence[Point], series: str, at: int) -> Point:
     """Point at an index, or at the highest one below it that was played."""
     candidates = [p for p in points if p.series == series and p.at.isdigit() and int(p.at) <= at]
     return max(candidates, key=lambda p: int(p.at))
-
-
-def score_text(interval: Interval) -> str:
-    """A score as `68.9 [68.1, 69.4]`, without the parts that are missing."""
-    return format(interval, ".1f")
 
 
 def share_text(count: int, of: int) -> str:

@@ -17,7 +17,6 @@ from ggp.labs.papers.reproduce.figures import (
     last_point,
     point_of,
     random_duel,
-    score_text,
     share_text,
 )
 from ggp.labs.papers.reproduce.published import at_random, useful_questions
@@ -89,7 +88,7 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         Claim(
             "and guesses right by chance",
             f"paper: {published.HYPERPLAY_GUESSES:.2f}",
-            score_text(guesses.value),
+            format(guesses.value, ".1f"),
             agrees_with(guesses, published.HYPERPLAY_GUESSES),
         ),
         Claim(
@@ -103,7 +102,7 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         Claim(
             f"{player} approaches binary search",
             f"paper: towards {published.BINARY_SEARCH:.0f}",
-            score_text(best.value),
+            format(best.value, ".1f"),
             agrees_with(best, published.BINARY_SEARCH),
             "Definition 9 gives all questions with two possible answers the same value: after any "
             "of them a simulated HyperPlayer announces immediately. So thresholds are random. If "
@@ -112,14 +111,14 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         Claim(
             "and scores what useful questions with random thresholds score",
             f"computed: {useful:.2f}",
-            score_text(best.value),
+            format(best.value, ".1f"),
             agrees_with(best, useful),
             "With few simulations an announcement that comes too early looks good by luck.",
         ),
         Claim(
             f"{player}: score",
             f"at least {MIN_SCORE}",
-            score_text(best.value),
+            format(best.value, ".1f"),
             reaches(best.value.value, MIN_SCORE, best.rounds),
         ),
     ]

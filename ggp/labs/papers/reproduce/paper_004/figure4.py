@@ -20,7 +20,6 @@ from ggp.labs.papers.reproduce.figures import (
     equal_points,
     folder_of,
     point_of,
-    score_text,
     share_text,
 )
 from ggp.labs.papers.reproduce.published import random_against_greedy
@@ -98,7 +97,7 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
                 Claim(
                     f"{player}, {series}: the optimum",
                     f"paper: {published.BANKER_AND_THIEF:.0f}",
-                    score_text(point.value),
+                    format(point.value, ".1f"),
                     agrees_with(point, published.BANKER_AND_THIEF),
                     _deposits_text(opponent),
                 )
@@ -109,7 +108,7 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         Claim(
             f"{player} against 4,096 playouts a candidate",
             f"at least {MIN_SCORE}",
-            score_text(best.value),
+            format(best.value, ".1f"),
             reaches(best.value.value, MIN_SCORE, best.rounds),
         )
     )
@@ -134,7 +133,7 @@ def _sampled_claims(points: Sequence[Point]) -> list[Claim]:
         Claim(
             f"sampled curve at n = {RISING[-1]}",
             f"at least {MIN_SAMPLED_SCORE}",
-            score_text(measured[-1].value),
+            format(measured[-1].value, ".1f"),
             reaches(scores[-1], MIN_SAMPLED_SCORE, measured[-1].rounds),
         ),
     ]

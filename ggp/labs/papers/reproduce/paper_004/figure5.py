@@ -17,7 +17,6 @@ from ggp.labs.papers.reproduce.figures import (
     equal_points,
     folder_of,
     last_point,
-    score_text,
     share_text,
 )
 from ggp.labs.papers.reproduce.results import Claim, Point, ReferenceLine, happens, reaches
@@ -57,7 +56,7 @@ def _claims_of(curve: str, point: Point, duel: PlayedDuel) -> list[Claim]:
         Claim(
             f"{player}: % won",
             f"paper: 100 - 9.4 = {published.BATTLESHIPS:.1f}",
-            score_text(percent),
+            format(percent, ".1f"),
             agrees,
             f"Of {len(lost)} lost matches, {unlucky} were lost to a hit before the shot after the "
             "scan.",
@@ -78,7 +77,7 @@ def _claims_of(curve: str, point: Point, duel: PlayedDuel) -> list[Claim]:
     if curve == EXACT:
         reached = reaches(percent.value, MIN_SHARE_WON, point.rounds)
         bound = f"at least {MIN_SHARE_WON}"
-        claims.insert(1, Claim(f"{player}: % won", bound, score_text(percent), reached))
+        claims.insert(1, Claim(f"{player}: % won", bound, format(percent, ".1f"), reached))
     return claims
 
 

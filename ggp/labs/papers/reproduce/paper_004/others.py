@@ -12,7 +12,6 @@ from ggp.labs.papers.reproduce.figures import (
     PlayedDuels,
     equal_duel,
     point_of,
-    score_text,
 )
 from ggp.labs.papers.reproduce.results import BY_LOT, Claim, Point, ReferenceLine, agrees_with
 
@@ -42,7 +41,7 @@ def _claims_of_pairs(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]
         Claim(
             f"{point.at} cannot coordinate",
             "paper: not possible; by chance 50",
-            score_text(point.value),
+            format(point.value, ".1f"),
             agrees_with(point, 50.0),
         )
         for point in points
