@@ -107,7 +107,10 @@ class _Peer(BeliefPlayer):
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         from ggp.labs.openspiel.rulesheets.turns import worlds_of
 
-        worlds = worlds_of(self.machine, self.role, self._turns(), self.rng)
+        tree = self.tracker.tree
+        nodes = tree.beginnings(self.tracker.bag.paths[:1])[1:]
+        turns = [tuple(tree.last_turns(node)[0, :2].tolist()) for node in nodes]
+        worlds = worlds_of(self.machine, self.role, turns, self.rng)
         states = Drawn(self._twin, self.machine, worlds, self.rng)
         timer = None
         if deadline is not None:
@@ -115,16 +118,6 @@ class _Peer(BeliefPlayer):
         action = self._bot.action(states, self.options.simulations, timer)
         moves = candidates(self.machine, bag).values.tolist()
         return self._move(action, moves), self.unvalued(moves)
-
-    def _turns(self) -> list[tuple[int, int]]:
-        """Our move and percepts of every turn so far."""
-        tree, node = self.tracker.tree, self.tracker.bag.paths[:1]
-        turns = []
-        for _ in range(tree.depth(int(node[0]))):
-            move, percepts, _ = tree.last_turns(node)[0].tolist()
-            turns.append((move, percepts))
-            node = tree.parents(node)
-        return turns[::-1]
 
     def _move(self, action: int, moves: list[int]) -> int:
         """Our move that corresponds to an action of the twin.
