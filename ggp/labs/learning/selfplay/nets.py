@@ -345,6 +345,49 @@ def scatter(starts: I64, changes: I32, previous: I64, slopes: F32, gradient: F32
 
 
 @kernel
+def rectify(sums: F32, rows: I64, out: F32) -> None:
+    """`out[n] = max(sums[rows[n]], 0)`"""
+    for n in range(len(rows)):
+        row = rows[n]
+        for h in range(sums.shape[1]):
+            out[n, h] = max(sums[row, h], np.float32(0))
+
+
+@kernel
+def rectify_with(sums: F32, bias: F32) -> None:
+    """`sums = max(sums + bias, 0)`, in place."""
+    for n in range(len(sums)):
+        for h in range(sums.shape[1]):
+            sums[n, h] = max(sums[n, h] + bias[h], np.float32(0))
+
+
+@kernel
+def add_bias(sums: F32, bias: F32) -> None:
+    """`sums += bias`, row by row, in place."""
+    for n in range(len(sums)):
+        for h in range(sums.shape[1]):
+            sums[n, h] += bias[h]
+
+
+@kernel
+def sum_up(slopes: F32, gradient: F32) -> None:
+    """Add the gradient of biases: the sum of all rows of slopes."""
+    for n in range(len(slopes)):
+        for h in range(slopes.shape[1]):
+            gradient[h] += slopes[n, h]
+
+
+@kernel
+def mask_slopes(activations: F32, slopes: F32, gradient: F32) -> None:
+    """Set slopes to 0 where a unit is 0; then add them to the gradient, as `sum_up`."""
+    for n in range(len(slopes)):
+        for h in range(slopes.shape[1]):
+            slope = slopes[n, h] if activations[n, h] > np.float32(0) else np.float32(0)
+            slopes[n, h] = slope
+            gradient[h] += slope
+
+
+@kernel
 def adam(
     weights: F32,
     gradient: F32,
@@ -518,16 +561,18 @@ class Net:
         """
         scratch, weights = self._scratch, self.weights
         active = scratch.take("layer 0", len(rows), sums.shape[1])
-        np.maximum(sums.take(rows, axis=0, out=active, mode="clip"), 0, out=active)
+        rectify(sums, rows, active)
         self._active = [active]
         last = len(weights.matrices) - 1
         for layer in range(1, last + 1):
             matrix, bias = weights.matrices[layer], weights.biases[layer]
             out = scratch.take(f"layer {layer}", len(rows), matrix.shape[1])
             np.matmul(active, matrix, out=out)
-            out += bias
-            if layer < last:
-                self._active.append(np.maximum(out, 0, out=out))
+            if layer == last:
+                add_bias(out, bias)
+            else:
+                rectify_with(out, bias)
+                self._active.append(out)
             active = out
         return active
 
@@ -540,14 +585,13 @@ class Net:
         Returns:
             `[N, H]` slopes of the sums of the first layer, for `scatter`.
         """
-        gradient.biases[-1] += _summed(slopes)
+        sum_up(slopes, gradient.biases[-1])
         for layer in range(len(self._active), 0, -1):
             active = self._active[layer - 1]
             np.matmul(active.T, slopes, out=gradient.matrices[layer])
             below = self._scratch.take(f"slopes {layer}", *active.shape)
             np.matmul(slopes, self.weights.matrices[layer].T, out=below)
-            below *= active > 0
-            gradient.biases[layer - 1] += _summed(below)
+            mask_slopes(active, below, gradient.biases[layer - 1])
             slopes = below
         return slopes
 
@@ -569,11 +613,6 @@ class Net:
             sums,
         )
         return self.forward(sums, rows).copy()
-
-
-def _summed(slopes: F32) -> F32:
-    """The sum of all rows, in order: numpy adds a single column in pairs."""
-    return np.asarray(slopes.sum(axis=0) if slopes.shape[1] > 1 else slopes.cumsum()[-1:])
 
 
 class Optimiser:
