@@ -137,7 +137,7 @@ class TurnEvaluation(Protocol):
         joint_moves: IntArray,
         role: int,
         before: Sequence[Ragged],
-    ) -> ValuedTurns | None:
+    ) -> ValuedTurns:
         """Make joint moves, and value the successors for a role.
 
         Args:
@@ -145,9 +145,6 @@ class TurnEvaluation(Protocol):
             lanes: `[K]` the state of each joint move; neighbours should have equal states.
             joint_moves: `[K, R]` move ids.
             before: the moves of each role in the L states, to compare with those of successors.
-
-        Returns:
-            None if this is impossible on the machine.
         """
         ...
 

@@ -275,14 +275,13 @@ FORM = PieceFiles()
 def with_captures(
     values: Evaluation | None, machine: Machine, role: int, quiet: int
 ) -> Evaluation | None:
-    """The same evaluation, with captures played out first, if the file declares them and boards
-    have at most 64 squares.
+    """The same evaluation, with captures played out first, if the file declares them.
 
     Args:
         role: the role whose values count there.
         quiet: most captures in a row to play out.
     """
-    if quiet and isinstance(values, BoardValues) and values.terms.noisy and values.has_masks:
+    if quiet and isinstance(values, BoardValues) and values.terms.noisy:
         return Quiescence(machine, values, role, quiet)
     return values
 

@@ -314,12 +314,11 @@ class InformationSetSearch:
         evaluation = self._evaluation
         if value_now and isinstance(evaluation, TurnEvaluation) and len(joint) <= LANES_AT_ONCE:
             turns = evaluation.valued_turns(states, state, joint, self._bags.role, lists)
-            if turns is not None:
 
-                def make_states(lanes: IntArray) -> States:
-                    return turned(self._machine, states, state[lanes], joint[lanes]).states
+            def make_states(lanes: IntArray) -> States:
+                return turned(self._machine, states, state[lanes], joint[lanes]).states
 
-                return _Successors(turns.percepts, turns.over, turns.move_facts, make_states, turns)
+            return _Successors(turns.percepts, turns.over, turns.move_facts, make_states, turns)
         stepped = self._make_turns(states, state, joint, lists)
         percepts = stepped.percepts[:, self._bags.role]
         return _Successors(percepts, stepped.over, stepped.move_facts, stepped.states.take)

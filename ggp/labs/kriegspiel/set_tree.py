@@ -176,16 +176,13 @@ class LeafSums:
     """Sums over the values of the states of each leaf."""
 
     def __init__(self) -> None:
-        self._mass = np.zeros(64)
-        self._squares_of_mass = np.zeros(64)
-        self._totals = np.zeros(64)
-        self._squares = np.zeros(64)
-        self._promptness = np.zeros(64)
+        # By node: sums of masses, squared masses, and masses times values, squares and promptness.
+        self._sums = np.zeros((64, 5))
         self._lowest = np.full(64, np.inf)
 
     def __len__(self) -> int:
         """Number of leaves that have values."""
-        return int(np.count_nonzero(self._mass))
+        return int(np.count_nonzero(self._sums[:, 0]))
 
     def add(
         self,
@@ -205,7 +202,7 @@ class LeafSums:
         if not len(nodes):
             return
         self._reserve(1 + int(nodes.max()))
-        size = len(self._mass)
+        size = len(self._sums)
         if counts.max() == 1:
             sums = np.zeros((5, size))
             adding = sum_leaves.for_steps(len(nodes))
@@ -223,22 +220,17 @@ class LeafSums:
                 ]
             )
             np.minimum.at(self._lowest, nodes, total / counts)
-        self._mass += sums[0]
-        self._squares_of_mass += sums[1]
-        self._totals += sums[2]
-        self._squares += sums[3]
-        self._promptness += sums[4]
+        self._sums += sums.T
 
     def worth(self, kind: Leaf) -> tuple[IntArray, Worth]:
         """Leaves that have values, and their values; variances for means only."""
-        nodes = np.flatnonzero(self._mass)
-        mass = self._mass[nodes]
-        means = self._totals[nodes] / mass
-        promptness = self._promptness[nodes] / mass
+        nodes = np.flatnonzero(self._sums[:, 0])
+        mass, squares_of_mass, totals, squares, prompt = self._sums[nodes].T
+        means, promptness = totals / mass, prompt / mass
         if kind is Leaf.MIN:
             return nodes, Worth(self._lowest[nodes], promptness, np.full(len(nodes), np.nan))
-        spread = np.maximum(self._squares[nodes] - mass * means**2, 0.0)
-        unit = self._squares_of_mass[nodes] / mass
+        spread = np.maximum(squares - mass * means**2, 0.0)
+        unit = squares_of_mass / mass
         freedom = np.maximum(mass - unit, 0.0)
         total = float(freedom.sum())
         # Shrink each leaf's variance towards that of all leaves, as few values are weak evidence.
@@ -248,12 +240,8 @@ class LeafSums:
         return nodes, Worth(means, promptness, variances)
 
     def _reserve(self, size: int) -> None:
-        self._mass = enlarged(self._mass, size, 0)
-        self._squares_of_mass = enlarged(self._squares_of_mass, size, 0)
-        self._totals = enlarged(self._totals, size, 0)
-        self._squares = enlarged(self._squares, size, 0)
-        self._promptness = enlarged(self._promptness, size, 0)
-        lowest = np.full(len(self._mass), np.inf)
+        self._sums = enlarged(self._sums, size, 0)
+        lowest = np.full(len(self._sums), np.inf)
         lowest[: len(self._lowest)] = self._lowest
         self._lowest = lowest
 

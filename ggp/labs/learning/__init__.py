@@ -2,7 +2,8 @@
 
 `env` presents a game as arrays of fixed shapes, `selfplay` learns policies in it and stores them in
 files, and `jax_export` writes a game as a module of JAX (from `jax_template`). `respond` learns to
-respond to any player, and so bounds what the player can lose.
+respond to any player, and so bounds what the player can lose. `threads` run pieces of work side by
+side.
 
 For players, `learned` plays policies, improves them by a step of search, and predicts other roles'
 moves by them; `learnt_values` values states. `learn_command` has the commands `ggp learn` and

@@ -19,8 +19,9 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.errors import ConfigError, MachineError
-from ggp.labs.openspiel.machine.games import PREFIX, pyspiel
+from ggp.labs.openspiel.machine.games import PREFIX
 from ggp.labs.openspiel.rulesheets.turns import DrawnWorlds
+from ggp.labs.openspiel.spiel_bot import NO_LIMIT, searched
 from ggp.labs.openspiel.twins import Options, Twin, find_twin, twins
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
@@ -106,7 +107,10 @@ class _Peer(BeliefPlayer):
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         from ggp.labs.openspiel.rulesheets.turns import worlds_of
 
-        worlds = worlds_of(self.machine, self.role, self._turns(), self.rng)
+        tree = self.tracker.tree
+        nodes = tree.beginnings(self.tracker.bag.paths[:1])[1:]
+        turns = [tuple(tree.last_turns(node)[0, :2].tolist()) for node in nodes]
+        worlds = worlds_of(self.machine, self.role, turns, self.rng)
         states = Drawn(self._twin, self.machine, worlds, self.rng)
         timer = None
         if deadline is not None:
@@ -114,16 +118,6 @@ class _Peer(BeliefPlayer):
         action = self._bot.action(states, self.options.simulations, timer)
         moves = candidates(self.machine, bag).values.tolist()
         return self._move(action, moves), self.unvalued(moves)
-
-    def _turns(self) -> list[tuple[int, int]]:
-        """Our move and percepts of every turn so far."""
-        tree, node = self.tracker.tree, self.tracker.bag.paths[:1]
-        turns = []
-        for _ in range(tree.depth(int(node[0]))):
-            move, percepts, _ = tree.last_turns(node)[0].tolist()
-            turns.append((move, percepts))
-            node = tree.parents(node)
-        return turns[::-1]
 
     def _move(self, action: int, moves: list[int]) -> int:
         """Our move that corresponds to an action of the twin.
@@ -187,10 +181,6 @@ SPARE_S = 0.005
 MIN_S = 0.05
 """Least limit of wall time for a bot: it crashes if the time is over before its first
 simulation."""
-
-NO_LIMIT = -1.0
-
-MEMORY_MB = 1000
 
 _MAX_SEED = 1 << 30
 
@@ -309,39 +299,12 @@ class CompiledBot:
         return action
 
     def _searched(self, state: Any, simulations: int, timer: Timer | None) -> int:
-        library = pyspiel()
-        seed = int(self.rng.integers(_MAX_SEED))
         most_s = NO_LIMIT
         if timer is not None and timer.by_the_wall:
             left_s = timer.left_s() - SPARE_S
             most_s = left_s if left_s >= MIN_S else NO_LIMIT
-        evaluator = library.RandomRolloutEvaluator(1, seed)
-        if self.twin.hides:
-            kind = library.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
-            bot = library.ISMCTSBot(
-                seed,
-                evaluator,
-                self.uct_c,
-                simulations,
-                final_policy_type=kind,
-                max_wall_clock_time=most_s,
-            )
-        else:
-            bot = library.MCTSBot(
-                self.twin.game,
-                evaluator,
-                self.uct_c,
-                simulations,
-                MEMORY_MB,
-                self.solve,
-                seed,
-                False,
-                max_wall_clock_time=most_s,
-            )
-        try:
-            return int(bot.step(state))
-        except library.SpielError as error:
-            raise MachineError(f"OpenSpiel's bot fails: {error}") from error
+        game, uct_c = self.twin.game, self.uct_c
+        return searched(game, state, uct_c, simulations, most_s, self.rng, solve=self.solve)
 
 
 @dataclass(frozen=True)

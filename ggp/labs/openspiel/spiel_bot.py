@@ -20,9 +20,8 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.errors import ConfigError, MachineError
 from ggp.labs.openspiel.machine.games import PREFIX, is_open, load_game, pyspiel, unprinted
-from ggp.labs.openspiel.machine.nodes import Node, SpielStates
+from ggp.labs.openspiel.machine.nodes import SpielStates
 from ggp.labs.openspiel.machine.spiel_machine import SpielMachine
-from ggp.machine.base import Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.belief_player import BeliefPlayer
@@ -63,22 +62,29 @@ class OpenSpielBot(BeliefPlayer):
         refuse_without_bot(load_game(program.source.text), Random(0).random)
 
     def __init__(self, options: OpenSpielBotOptions, context: Context) -> None:
-        self._bots = Bots(context.machine, context.rng)
+        machine = context.machine
+        if not isinstance(machine, SpielMachine):
+            raise ConfigError(f"OpenSpiel's bots play only games named {PREFIX}NAME")
+        low, high = machine.utility_range
+        self._uct_c = UCT_C * (high - low) / 2
+        self._game = machine.initial().nodes[0].state.get_game()
+        refuse_without_bot(self._game, context.rng.random)
         super().__init__(options, context)
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         entry = int(self.rng.choice(len(bag.weights_of(0)), p=bag.weights_of(0)))
-        state = bag.states_of(0).take(np.array([entry]))
-        simulations: int | None = self.options.simulations
-        seconds: float | None = None
+        states = bag.states_of(0).take(np.array([entry]))
+        assert isinstance(states, SpielStates)
+        simulations, seconds = self.options.simulations, NO_LIMIT
         if deadline is not None:
-            simulations, seconds = None, max(deadline.left_s() - _SPARE_S, _SPARE_S)
-        move = self._bots.move(state, self.role, simulations, seconds)
-        return move, self.unvalued(candidates(self.machine, bag).values.tolist())
+            simulations, seconds = _MAX_SIMULATIONS, max(deadline.left_s() - _SPARE_S, _SPARE_S)
+        state = states.nodes[0].state
+        action = searched(self._game, state, self._uct_c, simulations, seconds, self.rng)
+        return action + 1, self.unvalued(candidates(self.machine, bag).values.tolist())
 
 
 # ------------------------------------------------------------------------
-# OpenSpiel's own search bots, asked for a move in one state.
+# OpenSpiel's own search bots, asked for an action in one state; for `peers`, too.
 #
 # They get a state that the role cannot distinguish from the true one. Monte Carlo tree search
 # treats it as known. Information-set search (ISMCTS) uses only the role's information state: it
@@ -92,66 +98,58 @@ _MAX_SEED = 1 << 30
 _MEMORY_MB = 1000
 
 
-class Bots:
-    """Bots for one machine.
+NO_LIMIT = -1.0
+"""Seconds of a search without a limit."""
+
+
+def searched(
+    game: Any,
+    state: Any,
+    uct_c: float,
+    simulations: int,
+    seconds: float,
+    rng: np.random.Generator,
+    *,
+    solve: bool = True,
+) -> int:
+    """The action that a bot chooses in a `pyspiel.State`: by tree search where everybody knows
+    everything, else by information-set search.
 
     Args:
-        machine: the machine of a game of OpenSpiel.
-        rng: source of all their random draws.
+        uct_c: the constant of UCT.
+        seconds: most seconds of wall time, or `NO_LIMIT`.
+        solve: whether wins and losses are proved; tree search only.
 
     Raises:
-        ConfigError: the machine is not OpenSpiel's, or no bot of OpenSpiel can play the game.
+        MachineError: OpenSpiel fails.
     """
-
-    def __init__(self, machine: Machine, rng: np.random.Generator) -> None:
-        if not isinstance(machine, SpielMachine):
-            raise ConfigError(f"OpenSpiel's bots play only games named {PREFIX}NAME")
-        self._library, self._rng = pyspiel(), rng
-        game = machine.initial().nodes[0].state.get_game()
-        self._is_open = is_open(game)
-        low, high = machine.utility_range
-        self._uct_c = UCT_C * (high - low) / 2
-        refuse_without_bot(game, rng.random)
-
-    def move(
-        self, states: States, role: int, simulations: int | None, seconds: float | None
-    ) -> int:
-        """The move of a role in one state, after a number of simulations or seconds.
-
-        Raises:
-            MachineError: OpenSpiel fails.
-        """
-        assert isinstance(states, SpielStates)
-        (node,) = states.nodes
-        bot = self._bot(node, simulations or _MAX_SIMULATIONS, -1.0 if seconds is None else seconds)
-        try:
-            return int(bot.step(node.state)) + 1
-        except self._library.SpielError as error:
-            raise MachineError(f"OpenSpiel's bot fails: {error}") from error
-
-    def _bot(self, node: Node, simulations: int, seconds: float) -> Any:
-        seed = int(self._rng.integers(_MAX_SEED))
-        evaluator = self._library.RandomRolloutEvaluator(1, seed)
-        if self._is_open:
-            return self._library.MCTSBot(
-                node.state.get_game(),
-                evaluator,
-                self._uct_c,
-                simulations,
-                _MEMORY_MB,
-                True,
-                seed,
-                False,
-                max_wall_clock_time=seconds,
-            )
-        return self._library.ISMCTSBot(
-            seed,
+    library, seed = pyspiel(), int(rng.integers(_MAX_SEED))
+    evaluator = library.RandomRolloutEvaluator(1, seed)
+    if is_open(game):
+        bot = library.MCTSBot(
+            game,
             evaluator,
-            self._uct_c,
+            uct_c,
             simulations,
-            final_policy_type=self._library.ISMCTSFinalPolicyType.MAX_VISIT_COUNT,
+            _MEMORY_MB,
+            solve,
+            seed,
+            False,
             max_wall_clock_time=seconds,
         )
+    else:
+        bot = library.ISMCTSBot(
+            seed,
+            evaluator,
+            uct_c,
+            simulations,
+            final_policy_type=library.ISMCTSFinalPolicyType.MAX_VISIT_COUNT,
+            max_wall_clock_time=seconds,
+        )
+    try:
+        return int(bot.step(state))
+    except library.SpielError as error:
+        raise MachineError(f"OpenSpiel's bot fails: {error}") from error
 
 
 def refuse_without_bot(game: Any, draw: Callable[[], float]) -> None:

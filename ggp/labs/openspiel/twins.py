@@ -23,7 +23,7 @@ from typing import Any
 
 from ggp.errors import MachineError
 from ggp.gdl import normalize
-from ggp.labs.openspiel.machine.games import pyspiel
+from ggp.labs.openspiel.machine.games import is_open, pyspiel
 from ggp.machine.definition import GameDefinition
 
 WAITING = "noop"
@@ -136,8 +136,7 @@ class Twin:
     @property
     def hides(self) -> bool:
         """Whether the game has imperfect information."""
-        kinds = pyspiel().GameType.Information
-        return bool(self.game.get_type().information != kinds.PERFECT_INFORMATION)
+        return not is_open(self.game)
 
     def actions(self, role: str, move: str) -> list[Options]:
         """OpenSpiel's actions for a move of ours, none for waiting.

@@ -293,7 +293,7 @@ def test_kernels_of_boards_are_compiled_for_a_player_with_declared_pieces(
 ) -> None:
     player = "los:evaluation=kriegspiel"
     names = compiled_for(player, tmp_path, monkeypatch)
-    assert {"value_masks", "play_captures", "make_turns"} <= names
+    assert {"value_boards", "play_captures", "make_turns"} <= names
     assert kernels.are_cached(player, "auto")
     assert not kernels.are_cached("los", "auto")
 

@@ -3,9 +3,17 @@
 `board_values` calls them with tables of the declared pieces; the other kernels of the room reuse
 `attacks` and `lead_of`. Theory of operation: a piece attacks the squares along its rays, up to and
 including the first occupied one. A single step is a ray of one square, so one rule serves all
-pieces. There are two implementations: sets of squares as words, for boards of at most 64 squares,
-and loops over rays, for larger boards. Both add up whole numbers, so their values are equal to the
-last bit.
+pieces. A set of squares is a word, so a board has at most 64.
+
+The squares of a ray are a constant apart. So the nearest occupied square of a ray upwards is the
+lowest bit of the occupied ones, and that of a ray downwards the highest. Masks give the attacked
+squares without a walk along the ray, and without a branch:
+
+    ray upwards          . . 1 1 1 1 1 .        occupied         . 1 . 1 . 1 . .
+    nearest, and below   1 1 1 1 . . . .        attacked         . . 1 1 . . . .
+
+One table holds what each piece adds to the lead of a side. Leads are sums of whole numbers, so they
+do not depend on the order.
 """
 
 from __future__ import annotations
@@ -19,20 +27,13 @@ from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.compiling.vectors import item, leading_zeros, lowest_one
 
-# ------------------------------------------------------------------------
-# Boards of at most 64 squares: a set of squares is a word.
-#
-# The squares of a ray are a constant apart. So the nearest occupied square of a ray upwards is the
-# lowest bit of the occupied ones, and that of a ray downwards the highest. Masks give the attacked
-# squares without a walk along the ray, and without a branch:
-#
-# ray upwards          . . 1 1 1 1 1 .        occupied         . 1 . 1 . 1 . .
-#     nearest, and below   1 1 1 1 . . . .        attacked         . . 1 1 . . . .
-#
-# One table holds what each piece adds to the lead of a side. Leads are sums of whole numbers, so
-# they equal those of `value_boards` to the last bit.
-
+I32 = NDArray[np.int32]
 U64 = NDArray[np.uint64]
+
+EMPTY = -1
+"""No piece, or no square."""
+
+SIDES = 2
 
 MAX_SQUARES = 64
 
@@ -72,15 +73,6 @@ class LeadTable(NamedTuple):
 
     side: I32
     leads: I32
-
-
-@inlined
-def _occupied(codes: np.ndarray, lane: int) -> np.uint64:
-    """Occupied squares of a lane."""
-    occupied = np.uint64(0)
-    for square in range(codes.shape[1]):
-        occupied |= np.uint64(codes[lane, square] != EMPTY) << np.uint64(square)
-    return occupied
 
 
 @inlined
@@ -140,19 +132,21 @@ def lead_of(
 
 
 @kernel
-def value_masks(
+def value_boards(
     codes: np.ndarray,
     occupancy: U64,
     squares: int,
     masks: RayMasks,
     table: LeadTable,
     leads: np.ndarray,
+    attacked: U64,
 ) -> None:
-    """Write the lead of the table's side in each lane: as `value_boards`, on small boards.
+    """Write the lead of the table's side in each lane, and the squares that each side attacks.
 
     Args:
         codes, occupancy: `[L * S]`, `[L]` the pieces of all lanes, and the occupied squares.
         leads: `[L]` out.
+        attacked: `[L, 2]` out.
     """
     for lane in range(len(leads)):
         start = lane * squares
@@ -179,49 +173,7 @@ def value_masks(
             first |= targets & (side - _ONE)
             second |= targets & (np.uint64(0) - side)
         leads[lane] = lead_of(table, codes, start, squares, occupied, first, second)
-
-
-# ------------------------------------------------------------------------
-
-I32 = NDArray[np.int32]
-
-EMPTY = -1
-"""No piece, or no square."""
-
-SIDES = 2
-
-
-@by_reference
-class PieceTables(NamedTuple):
-    """Attacks and values of pieces.
-
-    A code is a kind of piece of one side: there are K of them, and S squares. Values are whole
-    numbers of a unit, see `board_values.tables_of`.
-
-    Attributes:
-        side: `[K]` owner: 0 or 1.
-        worth: `[K]` value of a piece.
-        advance: `[K, S]` bonus for the ranks that a pawn on the square has advanced.
-        protected, threatened: `[K]` gain of its side if the piece is protected, and of the other
-            side if it is attacked.
-        check: `[K]` further gain of an attacker, which the owner does not lose, for pieces that can
-            be in check.
-        first_ray: `[K * S + 1]` offsets of the rays of each kind from each square.
-        first_target: `[rays + 1]` offsets into `target`.
-        target: squares of each ray, the nearest first.
-        attacked: `[2, S]` scratch: squares that each side attacks.
-    """
-
-    side: I32
-    worth: IntArray
-    advance: IntArray
-    protected: IntArray
-    threatened: IntArray
-    check: IntArray
-    first_ray: I32
-    first_target: I32
-    target: I32
-    attacked: I32
+        attacked[lane, 0], attacked[lane, 1] = first, second
 
 
 @kernel
@@ -243,7 +195,7 @@ def read_boards(
         square_of, code_of: `[64 * W]` square and code of the piece that a fluent stands for.
         codes: `[L, S]` out: `EMPTY` where there is no piece.
         num_pieces: `[L]` out: number of occupied squares.
-        occupancy: `[L]` out: the occupied squares, if there are no more than 64.
+        occupancy: `[L]` out: the occupied squares.
     """
     for lane in range(len(words)):
         for square in range(codes.shape[1]):
@@ -258,66 +210,8 @@ def read_boards(
                 square = item(square_of, fluent)
                 count += codes[lane, square] == EMPTY
                 codes[lane, square] = item(code_of, fluent)
-                squares |= np.uint64(1) << np.uint64(square & 63)
+                squares |= np.uint64(1) << np.uint64(square)
         num_pieces[lane], occupancy[lane] = count, squares
-
-
-@inlined
-def _attack(codes: np.ndarray, lane: int, tables: PieceTables) -> None:
-    """Mark in `tables.attacked` the squares that the pieces of a lane attack."""
-    squares = codes.shape[1]
-    for square in range(squares):
-        tables.attacked[0, square] = 0
-        tables.attacked[1, square] = 0
-    for square in range(squares):
-        code = np.int64(codes[lane, square])
-        if code == EMPTY:
-            continue
-        side = np.int64(tables.side[code])
-        at = code * squares + square
-        for ray in range(tables.first_ray[at], tables.first_ray[at + 1]):
-            for step in range(tables.first_target[ray], tables.first_target[ray + 1]):
-                target = np.int64(tables.target[step])
-                tables.attacked[side, target] = 1
-                if codes[lane, target] != EMPTY:
-                    break  # the first occupied square is attacked, the ones behind are not
-
-
-@kernel
-def value_boards(codes: np.ndarray, tables: PieceTables, leads: np.ndarray) -> None:
-    """Write the lead of each side in each lane.
-
-    Args:
-        codes: `[L, S]` pieces.
-        leads: `[L, 2]` out.
-    """
-    for lane in range(len(codes)):
-        _attack(codes, lane, tables)
-        for side in range(SIDES):
-            lead = 0
-            for square in range(codes.shape[1]):
-                code = np.int64(codes[lane, square])
-                if code == EMPTY:
-                    continue
-                is_own = tables.side[code] == side
-                value = tables.worth[code] + tables.advance[code, square]
-                if tables.attacked[tables.side[code], square]:
-                    value += tables.protected[code]
-                if tables.attacked[1 - tables.side[code], square]:
-                    value -= tables.threatened[code]
-                    if not is_own:
-                        lead += tables.check[code]
-                lead += value if is_own else -value
-            leads[lane, side] = lead
-
-
-@kernel
-def attack_boards(codes: np.ndarray, tables: PieceTables, side: int, out: np.ndarray) -> None:
-    """Write in `out[L, S]` whether some piece of a side attacks the square."""
-    for lane in range(len(codes)):
-        _attack(codes, lane, tables)
-        for square in range(codes.shape[1]):
-            out[lane, square] = tables.attacked[side, square] != 0
 
 
 @kernel

@@ -39,15 +39,12 @@ from ggp.labs.kriegspiel.boards.board_kernels import (
     MAX_SQUARES,
     SIDES,
     LeadTable,
-    PieceTables,
     RayMasks,
-    attack_boards,
     read_boards,
     value_boards,
-    value_masks,
 )
 from ggp.labs.kriegspiel.boards.leaf_kernels import LeafBoards, value_leaves
-from ggp.machine.arrays import pack, words_for
+from ggp.machine.arrays import pack, unpack, words_for
 from ggp.machine.base import (
     BoolArray,
     FloatArray,
@@ -68,8 +65,11 @@ MARGIN = 0.02
 """Share at either end of the goal range that is reserved for terminal states."""
 
 
-_STEPS = 1_000
-"""Approximate number of loop iterations of a kernel on one board."""
+WIDTH = (0, 0)
+"""1,024 lanes side by side: the last turn of a search has many successors."""
+
+_SEED = 0
+"""Seed of the marks of fluents: any would do."""
 
 
 class MovesBySquares(NamedTuple):
@@ -95,7 +95,7 @@ class Boards(NamedTuple):
     Attributes:
         codes: `[L, S]` code of the piece on each square, `EMPTY` for none.
         num_pieces: `[L]` occupied squares of each board.
-        occupancy: `[L]` the occupied squares as words, if a board has no more than 64.
+        occupancy: `[L]` the occupied squares as words.
     """
 
     codes: NDArray[np.int16]
@@ -111,8 +111,8 @@ class BoardValues:
         squares: of the board.
 
     Raises:
-        ConfigError: the game has no such fluents, the machine cannot read them in batches, or the
-            terms are not finite.
+        ConfigError: the game has no such fluents, or more than 64 squares; the machine cannot read
+            them in batches; or the terms are not finite.
     """
 
     certain = True
@@ -125,6 +125,10 @@ class BoardValues:
             raise ConfigError("boards are valued in games of two roles")
         kinds = [kind for kind in self.squares.places if kind[0] in self._players]
         size = self.squares.size
+        if math.prod(size) > MAX_SQUARES:
+            raise ConfigError(
+                f"its board has {math.prod(size)} squares; boards are valued up to {MAX_SQUARES}"
+            )
         words = words_for(len(self.squares.bits.fluent_names))
         self._square, self._code = np.full((2, 64 * words), EMPTY, dtype=np.int32)
         for code, kind in enumerate(kinds):
@@ -136,11 +140,14 @@ class BoardValues:
         self._bits = bits[self._blocks]
         pieces = [(terms.pieces[name], machine.roles[role]) for role, name in kinds]
         rays = [rays_of(piece, role, size) for piece, role in pieces]
-        self._masks = masks_of(rays if math.prod(size) <= MAX_SQUARES else [])
+        self._masks = masks_of(rays)
         sides = np.array([self._players.index(role) for role, _ in kinds], dtype=np.int32)
-        self._tables, self._scale = tables_of(terms, pieces, sides, size, rays)
-        self._leads = [leads_of(self._tables, side) for side in range(SIDES)]
-        self._turns: dict[int, LeafTurns] = {}
+        self._leads, self._scale = leads_of(terms, pieces, sides, size)
+        # For successors that are valued as they are made: tables for each role, and scratch.
+        self._leaf_tables: dict[int, BoardTables] = {}
+        self._spare: list[BlockBoards] = []
+        random = np.random.default_rng(_SEED)
+        self._marks = random.integers(0, 1 << 64, (64 * words, 2), dtype=np.uint64)
 
     def values(
         self,
@@ -164,19 +171,24 @@ class BoardValues:
 
     def worth(self, boards: Boards, role: int) -> FloatArray:
         """`[L]` values of boards for a role; meaningless where the game is over."""
-        count, side = len(boards.codes), self._players.index(role)
-        if self.has_masks:
-            size, lead = boards.codes.shape[1], np.empty(count, dtype=np.int64)
-            value_masks(
-                boards.codes.ravel(), boards.occupancy, size, self._masks, self._leads[side], lead
-            )
-        else:
-            leads = np.empty((count, SIDES), dtype=np.int64)
-            value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, leads)
-            lead = leads[:, side]
         middle, low, high = self._value_range
         # The value of a terminal state is its goal: searches do not ask for it here.
-        return np.clip(middle + self._scale * lead, low, high)
+        return np.clip(middle + self._scale * self._valued(boards, role)[0], low, high)
+
+    def attacked(self, states: States, role: int) -> BoolArray:
+        """`[L, X, Y]` squares that some piece of a role attacks."""
+        _, attacked = self._valued(self.boards(states), role)
+        words = attacked[:, [self._players.index(role)]]
+        return unpack(words, math.prod(self.squares.size)).reshape(-1, *self.squares.size)
+
+    def _valued(self, boards: Boards, role: int) -> tuple[IntArray, NDArray[np.uint64]]:
+        """`[L]` leads of a role, and `[L, 2]` the squares that each side attacks."""
+        count, size = boards.codes.shape
+        leads, attacked = np.empty(count, dtype=np.int64), np.empty((count, 2), dtype=np.uint64)
+        table = self._leads[self._players.index(role)]
+        codes = boards.codes.ravel()
+        value_boards(codes, boards.occupancy, size, self._masks, table, leads, attacked)
+        return leads, attacked
 
     def valued_turns(
         self,
@@ -185,18 +197,41 @@ class BoardValues:
         joint_moves: IntArray,
         role: int,
         before: Sequence[Ragged],
-    ) -> ValuedTurns | None:
+    ) -> ValuedTurns:
         """Make joint moves, and value the successors for a role: see `TurnEvaluation`."""
-        turns = self._turns_of(role)
-        if turns is None:
-            return None
-        boards = self.boards(states)
-        return turns.valued(states, boards.codes, boards.occupancy, lanes, joint_moves, before)
-
-    @property
-    def has_masks(self) -> bool:
-        """Whether boards are small enough for kernels on words, which play captures out."""
-        return len(self._masks.leaps) > 0
+        machine, count, boards = self.squares.bits, len(lanes), self.boards(states)
+        if role not in self._leaf_tables:
+            no_moves = dict.fromkeys(self._players, NO_MOVES)
+            self._leaf_tables[role] = self.tables(machine, role, no_moves)
+        values, keys = np.empty(count), np.empty((count, 2), dtype=np.uint64)
+        try:
+            block = self._spare.pop()
+        except IndexError:
+            squares = boards.codes.shape[1]
+            block = block_boards(squares, len(machine.roles), machine.num_fluents, WIDTH)
+        leaves = LeafBoards(
+            self._leaf_tables[role],
+            boards.codes.ravel(),
+            boards.occupancy,
+            self._marks,
+            block,
+            values,
+            keys,
+        )
+        turns = machine.write_turns(
+            value_leaves,
+            leaves,
+            states,
+            lanes,
+            joint_moves,
+            percepts=True,
+            only=role,
+            before=before,
+            width=WIDTH,
+        )
+        self._spare.append(block)
+        percepts = turns.percepts[:, role]
+        return ValuedTurns(percepts, turns.over, turns.move_facts, values, keys.view(np.int64))
 
     def tables(
         self, machine: OnCircuit, role: int, moves: Mapping[int, MovesBySquares]
@@ -238,31 +273,12 @@ class BoardValues:
             moves=np.concatenate([m.moves for m in by_side]),
         )
 
-    def _turns_of(self, role: int) -> LeafTurns | None:
-        """The turns of a role's kernel; None if boards are too large for it."""
-        machine = self.squares.bits
-        if not self.has_masks:
-            return None
-        if role not in self._turns:
-            tables = self.tables(machine, role, dict.fromkeys(self._players, NO_MOVES))
-            self._turns[role] = LeafTurns(machine, role, tables, math.prod(self.squares.size))
-        return self._turns[role]
-
     @property
     def _value_range(self) -> tuple[float, float, float]:
         """Value of a board without a lead, smallest value, and largest value."""
         low, high = self._machine.goal_range
         margin = MARGIN * (high - low)
         return (low + high) / 2, low + margin, high - margin
-
-    def attacked(self, states: States, role: int) -> BoolArray:
-        """`[L, X, Y]` squares that some piece of a role attacks."""
-        codes = self.boards(states).codes
-        attacked = np.empty(codes.shape, dtype=np.bool_)
-        attack_boards.for_steps(_STEPS * len(codes))(
-            codes, self._tables, self._players.index(role), attacked
-        )
-        return attacked.reshape(len(codes), *self.squares.size)
 
 
 # ------------------------------------------------------------------------
@@ -338,46 +354,38 @@ def unit_of(values: Iterable[Fraction]) -> Fraction:
     return max(exact, max(sizes) / MAX_UNITS)
 
 
-def tables_of(
-    terms: BoardTerms,
-    pieces: Sequence[tuple[Piece, str]],
-    sides: I32,
-    size: tuple[int, int],
-    rays: list[list[list[list[int]]]],
-) -> tuple[PieceTables, float]:
-    """The tables of K kinds of pieces, and the number of goal points in a unit of their values.
+def leads_of(
+    terms: BoardTerms, pieces: Sequence[tuple[Piece, str]], sides: I32, size: tuple[int, int]
+) -> tuple[list[LeadTable], float]:
+    """The amounts that K kinds of pieces add to the lead of each side, and the number of goal
+    points in a unit of these.
 
     Args:
         pieces: each kind, and its role; `sides`: `[K]` the same role as a side.
-        rays: of each kind, see `rays_of`.
 
     Raises:
         ConfigError: some term is not finite.
     """
-    worth = [_decimal(piece.value) for piece, _ in pieces]
-    protected = [_decimal(terms.protected) * value for value in worth]
-    threatened = [_decimal(terms.threatened) * value for value in worth]
-    check = [_decimal(terms.check) * piece.king for piece, _ in pieces]
-    advance = _decimal(terms.advance)
-    unit = unit_of([*worth, *protected, *threatened, *check, advance])
-
-    def in_units(values: Iterable[Fraction]) -> IntArray:
-        return np.array([round(value / unit) for value in values], dtype=np.int64)
-
-    all_rays = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
-    tables = PieceTables(
-        side=sides,
-        worth=in_units(worth),
-        advance=np.array([advance_of(piece, role, size) for piece, role in pieces])
-        * in_units([advance]),
-        protected=in_units(protected),
-        threatened=in_units(threatened),
-        check=in_units(check),
-        first_ray=offsets_from([len(of_square) for of_kind in rays for of_square in of_kind]),
-        first_target=offsets_from([len(ray) for ray in all_rays]),
-        target=np.array([target for ray in all_rays for target in ray], dtype=np.int32),
-        attacked=np.zeros((SIDES, math.prod(size)), dtype=np.int32),
+    values = [_decimal(piece.value) for piece, _ in pieces]
+    gains = [_decimal(terms.protected) * value for value in values]
+    losses = [_decimal(terms.threatened) * value for value in values]
+    checking = [_decimal(terms.check) * piece.king for piece, _ in pieces]
+    step = _decimal(terms.advance)
+    unit = unit_of([*values, *gains, *losses, *checking, step])
+    worth, protected, threatened, check = (
+        np.array([round(amount / unit) for amount in amounts], dtype=np.int64)[:, None]
+        for amounts in (values, gains, losses, checking)
     )
+    advanced = np.array([advance_of(piece, role, size) for piece, role in pieces])
+    # Attacked by neither side, the first, the second, or both.
+    by = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=np.bool_).T
+    change = by[sides] * protected - by[1 - sides] * threatened
+    value = (worth + advanced * round(step / unit))[:, :, None] + change[:, None]
+    checks = (by[1 - sides] * check)[:, None]
+    tables = [
+        LeadTable(sides, np.where(is_own, value, checks - value).astype(np.int32).ravel())
+        for is_own in ((sides == side)[:, None, None] for side in range(SIDES))
+    ]
     return tables, float(_decimal(terms.scale) * unit)
 
 
@@ -386,19 +394,6 @@ def _decimal(value: float) -> Fraction:
     if not math.isfinite(value):
         raise ConfigError(f"values of boards must be finite, not {value}")
     return Fraction(repr(float(value)))
-
-
-def leads_of(tables: PieceTables, side: int) -> LeadTable:
-    """The amounts that pieces add to the lead of a side."""
-    is_own = (tables.side == side)[:, None, None]
-    # Attacked by neither side, the first, the second, or both.
-    by = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=np.bool_).T
-    safe = by[tables.side] * tables.protected[:, None]
-    hit = by[1 - tables.side] * tables.threatened[:, None]
-    checks = by[1 - tables.side] * tables.check[:, None]
-    value = (tables.worth[:, None] + tables.advance)[:, :, None] + (safe - hit)[:, None]
-    leads = np.where(is_own, value, checks[:, None] - value)
-    return LeadTable(tables.side, leads.astype(np.int32).ravel())
 
 
 def _words(rays: list[list[int]]) -> NDArray[np.uint64]:
@@ -412,11 +407,6 @@ def advance_of(piece: Piece, role: str, size: tuple[int, int]) -> list[int]:
     if not steps:
         return [0] * math.prod(size)
     return [rank if steps[0][1] > 0 else size[1] - 1 - rank for _, rank in np.ndindex(size)]
-
-
-def offsets_from(sizes: list[int]) -> NDArray[np.int32]:
-    """Offsets of parts of these sizes that are laid end to end."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
 
 
 # ------------------------------------------------------------------------
@@ -481,68 +471,3 @@ class BoardTerms:
     advance: float
     check: float
     noisy: tuple[MovePattern, ...] = ()
-
-
-# ------------------------------------------------------------------------
-# Values of successors as they are made, without their states: calls `leaf_kernels`.
-
-WIDTH = (0, 0)
-"""1,024 lanes side by side: the last turn of a search has many successors."""
-
-_SEED = 0
-"""Seed of the marks of fluents: any would do."""
-
-
-class LeafTurns:
-    """Makes turns, and values the boards after them.
-
-    Args:
-        role: the role that gets values and percepts.
-        tables: of the boards of the machine's states, for this role.
-        squares: number of squares of a board.
-    """
-
-    def __init__(self, machine: OnCircuit, role: int, tables: BoardTables, squares: int) -> None:
-        self._machine, self._role = machine, role
-        self._tables, self._squares = tables, squares
-        self._spare: list[BlockBoards] = []
-        words = machine.num_words
-        random = np.random.default_rng(_SEED)
-        self._marks = random.integers(0, 1 << 64, (64 * words, 2), dtype=np.uint64)
-
-    def valued(
-        self,
-        states: States,
-        codes: NDArray[np.int16],
-        occupancy: NDArray[np.uint64],
-        lanes: IntArray,
-        joint_moves: IntArray,
-        before: Sequence[Ragged],
-    ) -> ValuedTurns:
-        """Make joint moves, see `TurnEvaluation`.
-
-        Args:
-            codes, occupancy: `[L, S]`, `[L]` boards of the states, and their occupied squares.
-        """
-        machine, count = self._machine, len(lanes)
-        values, keys = np.empty(count), np.empty((count, 2), dtype=np.uint64)
-        try:
-            block = self._spare.pop()
-        except IndexError:
-            block = block_boards(self._squares, len(machine.roles), machine.num_fluents, WIDTH)
-        board, marks = self._tables, self._marks
-        leaves = LeafBoards(board, codes.ravel(), occupancy, marks, block, values, keys)
-        turns = machine.write_turns(
-            value_leaves,
-            leaves,
-            states,
-            lanes,
-            joint_moves,
-            percepts=True,
-            only=self._role,
-            before=before,
-            width=WIDTH,
-        )
-        self._spare.append(block)
-        percepts = turns.percepts[:, self._role]
-        return ValuedTurns(percepts, turns.over, turns.move_facts, values, keys.view(np.int64))

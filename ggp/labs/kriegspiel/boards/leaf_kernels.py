@@ -1,6 +1,6 @@
 """Values of successors by one kernel, which writes no states.
 
-`board_values.LeafTurns` calls it with states and joint moves, and gets values, percepts and keys.
+`BoardValues.valued_turns` calls it with states and joint moves, and gets values, percepts and keys.
 Where a search stops, it needs of a successor only its role's percepts, whether the game is over,
 the value of the board, and which successors are equal. Most successors of a search are in its last
 turn, and to write a state, read it as a board and compare it with others takes longer than to make

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -44,7 +44,6 @@ from ggp.labs.kriegspiel.experiment.verdicts import (
     unjudged,
 )
 from ggp.labs.papers.reproduce.duels import Duel, PlayedDuel, program_of, series_of, stored_duel
-from ggp.labs.papers.reproduce.figures import score_text
 from ggp.labs.papers.reproduce.grid import (
     EQUAL,
     Cells,
@@ -57,7 +56,15 @@ from ggp.labs.papers.reproduce.grid import (
     sign_of,
     tally_of_cell,
 )
-from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Chart, Claim, Curve, Panel, RunSettings
+from ggp.labs.papers.reproduce.results import (
+    FEWEST_ROUNDS,
+    Chart,
+    Claim,
+    Curve,
+    Panel,
+    RunSettings,
+    named_panel,
+)
 from ggp.machine import build_machine
 from ggp.machine.base import FloatArray, Machine
 from ggp.machine.boards import BoardRelation, BoardSquares
@@ -67,7 +74,7 @@ from ggp.run.clocks import Clock
 from ggp.run.whole_files import write_whole
 from match_runner.match.records import MatchRecord
 from match_runner.series.match_task import MatchTask, play
-from match_runner.series.outcomes import ContestCounts, Played
+from match_runner.series.outcomes import Played
 from match_runner.workers.executor import Executor
 
 # ------------------------------------------------------------------------
@@ -265,7 +272,7 @@ def _shares(label: str, cell: PlayedDuel, player: int, share: Callable[[Decision
     )
 
 
-def _plies(match: Played, player: int) -> Iterable[tuple[int, Decision]]:
+def _plies(match: Played, player: int) -> Iterator[tuple[int, Decision]]:
     """Yield a player's decisions between several moves, and those by lot, each with its ply."""
     role, ply = _role_of(match, player), 0
     for turn in match.record.turns:
@@ -533,14 +540,15 @@ def _table(game: str, played_cells: Cells) -> Table:
         cell = played_cells[plan.duel]
         tally = tally_of_cell(cell)
         shares = shares_of(cell)
-        lead = _lead(tally)
+        games = tally.wins + tally.draws + tally.losses
+        won, lost = (100 * count / max(games, 1) for count in (tally.wins, tally.losses))
         rows.append(
             (
                 *plan.players,
                 "." if plan.clock_s is None else f"{plan.clock_s:g}",
                 str(len(cell.matches)),
-                f"{_percent(tally.wins, tally):.0f} - {_percent(tally.losses, tally):.0f}",
-                "." if lead is None else f"{lead:+.0f}",
+                f"{won:.0f} - {lost:.0f}",
+                f"{100 * (tally.wins - tally.losses) / games:+.0f}" if games else ".",
                 cell_text(shares),
                 format(interval_of(shares), ".1f"),
             )
@@ -574,20 +582,12 @@ def _panel(game: str, budget: str, played_cells: Cells) -> Panel | None:
     }
     if not shares:
         return None
-    firsts = sorted(dict.fromkeys(first for first, _ in shares), key=short)[::-1]
+    firsts = sorted(dict.fromkeys(first for first, _ in shares), key=short)
     seconds = sorted(dict.fromkeys(second for _, second in shares), key=short)
     title = f"{game}, {budget}" if budget else game
-    return Panel(
-        row=f"share in {title}",
-        title=title,
-        x="against",
-        y="",
-        xs=tuple(map(float, range(len(seconds)))),
-        ys=tuple(map(float, range(len(firsts)))),
-        values=tuple(tuple(shares.get((f, s)) for s in seconds) for f in firsts),
-        x_names=tuple(map(short, seconds)),
-        y_names=tuple(map(short, firsts)),
-    )
+    lines = {short(f): [shares.get((f, s)) for s in seconds] for f in firsts}
+    columns = tuple(map(short, seconds))
+    return named_panel(f"share in {title}", columns, lines, title=title, x="against")
 
 
 def _claims(played_cells: Cells) -> Iterator[Claim]:
@@ -606,7 +606,7 @@ def _claims_of(plan: DuelCell, cell: PlayedDuel) -> Iterator[Claim]:
         yield Claim(
             text,
             f"a share of {plan.share:g} or more",
-            score_text(mean),
+            format(mean, ".1f"),
             (mean.value >= plan.share) if enough and mean.value is not None else None,
         )
     if plan.sign is not None:
@@ -614,22 +614,9 @@ def _claims_of(plan: DuelCell, cell: PlayedDuel) -> Iterator[Claim]:
         yield Claim(
             text,
             f"above {EQUAL:g}, 99 %" if plan.sign else f"{EQUAL:g} is in the interval",
-            score_text(mean),
+            format(mean, ".1f"),
             None if sign is None else sign == plan.sign,
         )
-
-
-def _num_games(tally: ContestCounts) -> int:
-    return tally.wins + tally.draws + tally.losses
-
-
-def _percent(count: int, tally: ContestCounts) -> float:
-    return 100 * count / max(_num_games(tally), 1)
-
-
-def _lead(tally: ContestCounts) -> float | None:
-    """Lead of the first player: percent of matches won less percent lost."""
-    return 100 * (tally.wins - tally.losses) / _num_games(tally) if _num_games(tally) else None
 
 
 KRIEGSPIEL = DuelGrid(

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, TypeGuard
 
@@ -44,6 +43,7 @@ from ggp.labs.learning.env.kernels import (
     note,
     show,
 )
+from ggp.labs.learning.threads import Crew
 from ggp.machine.arrays import offsets_of, pack_rows, unpack, words_for
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Limits, Machine, Ragged, States
 from ggp.machine.definition import GameDefinition
@@ -149,7 +149,7 @@ def _bytes(words: U64, count: int, moves: I32 = _NO_MOVES, num_moves: int = 0) -
     return out[:size].reshape(shape)
 
 
-_REBUILT = ("program", "machine", "_engine", "_slices", "_pool", "_latest")
+_REBUILT = ("program", "machine", "_engine", "_slices", "_crew", "_latest")
 """Attributes that are not pickled, but rebuilt."""
 
 MAX_PATH_BYTES = 4 << 30
@@ -290,8 +290,7 @@ class Environment:
         self._slices = [
             LaneSlice(self._engine, course, self._paths, *pair) for pair in pairwise(ends)
         ]
-        others = len(self._slices) - 1
-        self._pool = ThreadPoolExecutor(others) if others else None
+        self._crew = Crew(len(self._slices))
         self._latest: Turn | None = None
 
     def __copy__(self) -> Environment:
@@ -387,7 +386,7 @@ class Environment:
         following.rewards[:] = 0
         for lane_slice in self._slices:
             lane_slice.choose(current, given, self._lane_keys)
-        self._play(current, following)
+        self._crew.do(partial(part.play, current, following) for part in self._slices)
         self._arrays = following
         return self.turn
 
@@ -432,21 +431,6 @@ class Environment:
         """
         drawn = [part.sample(self._arrays, self._lane_keys, 1 + draw) for part in self._slices]
         return np.concatenate(drawn)
-
-    def _play(self, current: Arrays, following: Arrays) -> None:
-        """Make the chosen moves, in all slices side by side."""
-        first, *rest = self._slices
-        if self._pool is None:
-            first.play(current, following)
-            return
-        futures = [self._pool.submit(part.play, current, following) for part in rest]
-        try:
-            first.play(current, following)
-        finally:
-            # Arrays are read-only after this call.
-            wait(futures)
-        for future in futures:
-            future.result()
 
     def _empty_arrays(self) -> Arrays:
         moves, percepts = words_for(len(self.names.moves)), words_for(len(self.names.percepts))

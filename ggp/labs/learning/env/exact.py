@@ -13,12 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.belief import PathTree
 from ggp.errors import ConfigError
 from ggp.labs.learning.env.environment import Environment
-from ggp.labs.learning.env.kernels import I32, Bools
-from ggp.machine.base import FloatArray, IntArray
+from ggp.labs.learning.env.kernels import I32, U64, Bools
+from ggp.machine.arrays import rows_of_bits, segment_ids, words_for
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, Ragged
 from ggp.solve.forest import evaluate
 from ggp.solve.tree_builder import MAX_STATES, TreeBounds, build_tree
+from ggp.study.names import Names
 
 
 class Sets(NamedTuple):
@@ -33,6 +36,71 @@ class Sets(NamedTuple):
     paths: I32
     turns: NDArray[np.int32]
     masks: Bools
+
+
+class PathTokens:
+    """Turns incomplete paths into the tokens of `Turn.paths`, and moves into actions.
+
+    Args:
+        machine, tree: the ids of moves, percepts and paths.
+        names: the indices of moves and percepts.
+    """
+
+    def __init__(self, machine: Machine, tree: PathTree, names: Names) -> None:
+        self._machine, self._tree, self.names = machine, tree, names
+        self._actions: dict[int, int] = {}
+        self._percept_tokens: dict[int, list[int]] = {}
+
+    def actions(self, moves: IntArray) -> IntArray:
+        """`[M]` indices of `[M]` move ids."""
+        distinct, inverse = np.unique(moves, return_inverse=True)
+        actions = [self._action(move) for move in distinct.tolist()]
+        return np.array(actions, dtype=np.int64)[inverse]
+
+    def masks(self, legal: Ragged) -> U64:
+        """`[N, words]` bits of N lists of moves."""
+        owner = segment_ids(legal.offsets)
+        words = words_for(len(self.names.moves))
+        return rows_of_bits(owner, self.actions(legal.values), len(legal.offsets) - 1, words)
+
+    def tokens(self, paths: IntArray, depths: IntArray) -> I32:
+        """`[N, T, K]` tokens of paths, as `Turn.paths`; unknown moves and percepts are left out."""
+        steps = self._tree.beginnings(paths)[1:]
+        if not steps:
+            return np.zeros((len(paths), 0, 0), dtype=np.int32)
+        # All paths end with the last step; shorter ones begin later.
+        turns, late = np.arange(len(steps)), len(steps) - depths[:, None]
+        filled = turns < depths[:, None]
+        columns = np.minimum(turns + late, len(steps) - 1)
+        nodes = np.take_along_axis(np.stack(steps, axis=1), columns, 1)[filled]
+        last = self._tree.last_turns(nodes)
+        moves, percepts = last[:, 0] - UNKNOWN, last[:, 1] - UNKNOWN
+        # Many paths share a turn: each distinct turn is translated once.
+        keys = moves + (1 + moves.max()) * percepts
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        turn_tokens = [self._turn_tokens(*turn) for turn in last[first, :2].tolist()]
+        table = np.zeros((len(turn_tokens), max(map(len, turn_tokens))), dtype=np.int32)
+        for row, tokens in zip(table, turn_tokens, strict=True):
+            row[: len(tokens)] = tokens
+        path_tokens = np.zeros((*filled.shape, table.shape[1]), dtype=np.int32)
+        path_tokens[filled] = table[inverse]
+        return path_tokens
+
+    def _turn_tokens(self, move: int, percepts: int) -> list[int]:
+        """The tokens of a turn."""
+        tokens = [] if move == UNKNOWN else [1 + self._action(move)]
+        return tokens if percepts == UNKNOWN else tokens + self._tokens_of_percepts(percepts)
+
+    def _action(self, move: int) -> int:
+        if move not in self._actions:
+            self._actions[move] = self.names.move(self._machine.move_text(move))
+        return self._actions[move]
+
+    def _tokens_of_percepts(self, percepts: int) -> list[int]:
+        if percepts not in self._percept_tokens:
+            indices = map(self.names.percept, self._machine.percept_texts(percepts))
+            self._percept_tokens[percepts] = [1 + len(self.names.moves) + k for k in indices]
+        return self._percept_tokens[percepts]
 
 
 class ProfileWorth(NamedTuple):
@@ -94,24 +162,13 @@ class ExactGame:
 
     def _sets(self, player: int) -> Sets:
         env, tree = self._env, self._tree
-        names, machine, role_sets = env.names, env.machine, tree.sets[player]
-        texts = map(machine.move_text, role_sets.moves.tolist())
-        slots = np.array([names.move(text) for text in texts], dtype=np.int64)
+        role_sets, tokens = tree.sets[player], PathTokens(env.machine, tree.paths, env.names)
+        slots = tokens.actions(role_sets.moves)
         self._slots.append(slots)
-        masks = np.zeros((len(role_sets), len(names.moves)), dtype=np.bool_)
+        masks = np.zeros((len(role_sets), len(env.names.moves)), dtype=np.bool_)
         masks[np.repeat(np.arange(len(role_sets)), role_sets.counts), slots] = True
-        _, _, turns, width = env.path_shape
-        paths = np.zeros((len(role_sets), turns, width), dtype=np.int32)
-        lengths = tree.paths.depths(role_sets.paths).astype(np.int32)
-        tokens: dict[tuple[int, int], list[int]] = {}
-        for row, node in enumerate(role_sets.paths.tolist()):
-            parts = tree.paths.beginnings(np.array([node]))[1:]
-            for turn, part in enumerate(parts):
-                move, percepts, _ = tree.paths.last_turns(part)[0].tolist()
-                key = (move, percepts)
-                if key not in tokens:
-                    seen = [names.percept(text) for text in machine.percept_texts(percepts)]
-                    token = 1 + names.move(machine.move_text(move))
-                    tokens[key] = [token, *(1 + len(names.moves) + k for k in sorted(seen))]
-                paths[row, turn, : len(tokens[key])] = tokens[key]
-        return Sets(paths, lengths, masks)
+        lengths = tree.paths.depths(role_sets.paths)
+        known = tokens.tokens(role_sets.paths, lengths)
+        paths = np.zeros((len(role_sets), *env.path_shape[2:]), dtype=np.int32)
+        paths[:, : known.shape[1], : known.shape[2]] = known
+        return Sets(paths, lengths.astype(np.int32), masks)

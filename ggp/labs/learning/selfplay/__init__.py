@@ -9,9 +9,9 @@
     ['player1', 'player2']
 
 A `Learner` takes an environment, and returns a policy for each role. Begin with `learner`: it plays
-segments of matches, and improves an actor for each role and a critic, in several `threads`.
-`features` turn a role's knowledge into bits, `nets` compute from bits, `policies` wrap trained
-nets, and `files` store them. `rollouts` play matches to their ends by policies.
+segments of matches, and improves an actor for each role and a critic. `features` turn a role's
+knowledge into bits, `nets` compute from bits, `policies` wrap trained nets, and `files` store them.
+`rollouts` play matches to their ends by policies.
 """
 
 from ggp.labs.learning.selfplay.learner import (

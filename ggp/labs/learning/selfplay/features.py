@@ -430,6 +430,10 @@ class Reader:
         self._features, self._role = features, role
         self.rows: U64 = np.zeros((lanes, features.num_words), dtype=np.uint64)
 
+    def take(self, lanes: IntArray) -> None:
+        """Drop all lanes but these."""
+        self.rows = self.rows[lanes]
+
     def read(self, turn: Turn) -> U64:
         """`[L, W]` the rows after a turn; they change with the next one."""
         features = self._features

@@ -269,15 +269,10 @@ def _header(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:
 
 
 def _features(fields: Mapping[str, Any]) -> Features:
-    return Features(
-        num_moves=_count(fields["num_moves"]),
-        num_percepts=_count(fields["num_percepts"]),
-        num_fluents=_count(fields["num_fluents"]),
-        num_counted=_count(fields["num_counted"]),
-        num_timed=_count(fields["num_timed"]),
-        reads_state=fields["reads_state"] is True,
-        reads_legal=fields["reads_legal"] is True,
-    )
+    names = ("num_moves", "num_percepts", "num_fluents", "num_counted", "num_timed")
+    reads_state, reads_legal = (fields[name] is True for name in ("reads_state", "reads_legal"))
+    numbers = {name: _count(fields[name]) for name in names}
+    return Features(**numbers, reads_state=reads_state, reads_legal=reads_legal)
 
 
 def _record(fields: Mapping[str, Any], roles: Sequence[str]) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from ggp.labs.learning.selfplay.features import (
     Features,
     Joined,
     Reader,
+    RowChanges,
     bound_of,
     features_of,
     features_of_states,
@@ -54,7 +55,7 @@ from ggp.labs.learning.selfplay.nets import (
     improve,
 )
 from ggp.labs.learning.selfplay.policies import HALF, MIDDLE, Drawing, LearntPolicy, LearntValues
-from ggp.labs.learning.selfplay.threads import Crew, one_thread
+from ggp.labs.learning.threads import Crew, one_thread
 from ggp.machine.mixing import finalised
 from ggp.seeds import MAX_SEED, check_seed
 
@@ -278,7 +279,7 @@ class Learner:
         self._key = self.updates << 16
 
     @property
-    def _parts(self) -> list[Actor | Critic]:
+    def _parts(self) -> list[Part]:
         """The actors, then the critic, as in files."""
         return [*self._actors, self._critic]
 
@@ -554,7 +555,48 @@ class Steps(NamedTuple):
     clip: float
 
 
-class Actor:
+class Part:
+    """A net that learns from the rows of a segment, block by block.
+
+    Args:
+        choices: the rows.
+
+    Attributes:
+        net, optimiser: the net, and what fits its weights.
+    """
+
+    def __init__(self, net: Net, choices: Choices, capacity: int) -> None:
+        self.net, self.optimiser = net, Optimiser(net)
+        self._choices, self._row_indices, self._scratch = choices, np.arange(capacity), Scratch()
+
+    def begin(self, rng: np.random.Generator) -> None:
+        """Draw the initial weights."""
+        self.net.weights.flat[:] = first_weights(self.net.shape, rng)
+        self.optimiser.average[:] = self.net.weights.flat
+
+    def begin_segment(self) -> None:
+        """Drop the rows of the last segment."""
+        self._choices.begin()
+
+    def end_segment(self, size: int) -> None:
+        """Prepare to learn from blocks of `size` lanes."""
+        self._blocks = self._choices.blocks(size)
+
+    def _forward(self, rows: RowChanges) -> F32:
+        """`[N, outputs]` the outputs for the rows of a block."""
+        indices = self._row_indices[: len(rows.order)]
+        sums = self._scratch.take("sums", len(indices), self.net.shape.hidden[0])
+        self.net.sums(rows, rows.previous, indices, sums)
+        return self.net.forward(sums, indices)
+
+    def _descend(self, rows: RowChanges, slopes: F32, rate: float) -> None:
+        """Make a step down the slopes of the last outputs."""
+        gradient = self.optimiser.gradient
+        self.net.backward_sums(rows, self.net.backward(slopes, gradient), gradient)
+        self.optimiser.step(rate)
+
+
+class Actor(Part):
     """The policy of one role while it learns.
 
     Args:
@@ -564,7 +606,6 @@ class Actor:
 
     Attributes:
         features: the bits that the policy reads.
-        net: the net of the policy.
         num_rows: number of decisions in the segment so far.
         totals: `[2]` see `improve`.
     """
@@ -572,30 +613,19 @@ class Actor:
     def __init__(
         self, env: Environment, role: int, features: Features, hidden: tuple[int, ...], turns: int
     ) -> None:
-        self.role, self.features = role, features
-        self.net = Net(features, hidden, features.num_moves)
-        self.optimiser = Optimiser(self.net)
-        self.totals = np.zeros(2, dtype=np.float32)
+        net = Net(features, hidden, features.num_moves)
         lanes, capacity = env.num_lanes, env.num_lanes * turns
+        self._drawing = Drawing(net, lanes, capacity)
+        super().__init__(net, self._drawing.choices, capacity)
+        self.role, self.features = role, features
+        self.totals = np.zeros(2, dtype=np.float32)
         self._reader = Reader(features, lanes, role)
-        self._drawing = Drawing(self.net, lanes, capacity)
         self._turns: I64 = np.zeros(capacity, dtype=np.int64)
-        self._row_indices = np.arange(capacity)
         self._spare: F32 = np.zeros((2, features.num_moves), dtype=np.float32)
-        self._scratch = Scratch()
 
     @property
     def num_rows(self) -> int:
-        return self._drawing.choices.num_rows
-
-    def begin(self, rng: np.random.Generator) -> None:
-        """Draw the initial weights."""
-        self.net.weights.flat[:] = first_weights(self.net.shape, rng)
-        self.optimiser.average[:] = self.net.weights.flat
-
-    def begin_segment(self) -> None:
-        """Drop the rows of the last segment."""
-        self._drawing.choices.begin()
+        return self._choices.num_rows
 
     @property
     def knowledge(self) -> U64:
@@ -620,10 +650,6 @@ class Actor:
         self._drawing.act(self.knowledge, key_bits, column, trusted=True)
         self._turns[first : self.num_rows] = step
 
-    def end_segment(self, size: int) -> None:
-        """Prepare to `learn` from blocks of `size` lanes."""
-        self._blocks = self._drawing.choices.blocks(size)
-
     def learn(self, block: int, low: int, gains: F32, steps: Steps) -> None:
         """Learn from a block of the segment.
 
@@ -632,31 +658,26 @@ class Actor:
             low: its first lane.
             gains: `[S, size]` the role's advantages.
         """
-        rows, net, drawing = self._blocks[block], self.net, self._drawing
+        rows, drawing = self._blocks[block], self._drawing
         order = rows.order
         if not len(order):
             return
-        sums = self._scratch.take("sums", len(order), net.shape.hidden[0])
-        indices = self._row_indices[: len(order)]
-        net.sums(rows, rows.previous, indices, sums)
-        logits = net.forward(sums, indices)
+        logits = self._forward(rows)
         improve(
             rows.masks,
             logits,
             drawing.moves[order],
             drawing.logs[order],
-            gains[self._turns[order], drawing.choices.lanes[order] - low],
+            gains[self._turns[order], self._choices.lanes[order] - low],
             steps.temperature,
             steps.clip,
             self._spare,
             self.totals,
         )
-        slopes = net.backward(logits, self.optimiser.gradient)
-        net.backward_sums(rows, slopes, self.optimiser.gradient)
-        self.optimiser.step(steps.rate)
+        self._descend(rows, logits, steps.rate)
 
 
-class Critic:
+class Critic(Part):
     """Expected rewards of all roles, given the state and the knowledge of some roles.
 
     The state alone may not determine the knowledge of a role, and so its moves (A. Baisero, C.
@@ -680,14 +701,11 @@ class Critic:
         self._actors = [actor for actor in actors if not actor.features.reads_state]
         self._of_states = features_of_states(env.names)
         features = Joined([*(actor.features for actor in self._actors), self._of_states])
-        self.net = Net(features, hidden, len(env.roles))
-        self.optimiser = Optimiser(self.net)
+        self._turns, capacity = turns, (turns + 1) * env.num_lanes
+        states = Choices(features, env.num_lanes, capacity)
+        super().__init__(Net(features, hidden, len(env.roles)), states, capacity)
         self.error = 0.0
         self._seen: U64 = np.zeros((env.num_lanes, features.num_words), dtype=np.uint64)
-        self._turns, capacity = turns, (turns + 1) * env.num_lanes
-        self._states = Choices(features, env.num_lanes, capacity)
-        self._row_indices = np.arange(capacity)
-        self._scratch = Scratch()
 
     @property
     def num_paths(self) -> int:
@@ -701,33 +719,18 @@ class Critic:
         shape, flat = self.net.shape, self.optimiser.average
         return LearntValues(self._of_states, shape.hidden, shape.outputs, flat.copy())
 
-    def begin(self, rng: np.random.Generator) -> None:
-        """Draw the initial weights."""
-        self.net.weights.flat[:] = first_weights(self.net.shape, rng)
-
-    def begin_segment(self) -> None:
-        """Drop the states of the last segment."""
-        self._states.begin()
-
     def watch(self, turn: Turn) -> None:
         """Record the states before a turn, and the knowledge of the actors."""
         np.concatenate(
             [*(actor.knowledge for actor in self._actors), turn.state_bits], axis=1, out=self._seen
         )
-        self._states.add(self._seen)
-
-    def end_segment(self, size: int) -> None:
-        """Prepare for `values` of blocks of `size` lanes."""
-        self._blocks = self._states.blocks(size)
+        self._choices.add(self._seen)
 
     def values(self, block: int) -> F32:
         """`[S + 1, size, Q]` the values of the states of a block, which `learn` then improves."""
-        self._rows = rows = self._blocks[block]
-        indices = self._row_indices[: len(rows.order)]
-        sums = self._scratch.take("sums", len(indices), self.net.shape.hidden[0])
-        self.net.sums(rows, rows.previous, indices, sums)
-        roles = self.net.shape.outputs
-        return self.net.forward(sums, indices).reshape(self._turns + 1, -1, roles)
+        self._rows = self._blocks[block]
+        values = self._forward(self._rows)
+        return values.reshape(self._turns + 1, -1, values.shape[1])
 
     def learn(self, gains: F32, rate: float) -> None:
         """Move the last `values` towards `values + gains`.
@@ -740,6 +743,4 @@ class Critic:
         np.divide(gains.reshape(-1, roles), -turns * lanes, out=slopes[: turns * lanes])
         slopes[turns * lanes :] = 0
         self.error = float(np.mean(np.square(gains)))
-        below = self.net.backward(slopes, self.optimiser.gradient)
-        self.net.backward_sums(self._rows, below, self.optimiser.gradient)
-        self.optimiser.step(rate)
+        self._descend(self._rows, slopes, rate)

@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.belief import PathTree
-from ggp.labs.learning.env.exact import Sets
+from ggp.labs.learning.env.exact import PathTokens, Sets
 from ggp.labs.learning.env.kernels import I32, I64, U64
 from ggp.labs.learning.selfplay.features import NO_ROW, Choices, Features, of_paths
 from ggp.labs.learning.selfplay.nets import F32, Net, aligned_floats, draw, probabilities
-from ggp.labs.learning.selfplay.threads import one_thread
+from ggp.labs.learning.threads import one_thread
 from ggp.machine.arrays import rows_of_bits, segment_ids, words_for
-from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, Ragged
-from ggp.study.names import Names
+from ggp.machine.base import FloatArray, IntArray, Ragged
 
 MIDDLE, HALF = np.float32(50), np.float32(50)
 """Nets learn rewards from -1 to 1, which stand for goal values from 0 to 100."""
@@ -167,30 +165,8 @@ class LearntValues:
 # paths (nodes of a `PathTree`) ──▶ rows of bits (`NetPaths`) ──▶ a net ──▶ probabilities of moves
 
 
-class NetPaths:
-    """Turns incomplete paths into the rows of bits that nets read.
-
-    Args:
-        machine, tree: the ids of moves, percepts and paths.
-        names: the indices of moves and percepts in nets.
-    """
-
-    def __init__(self, machine: Machine, tree: PathTree, names: Names) -> None:
-        self._machine, self._tree, self.names = machine, tree, names
-        self._actions: dict[int, int] = {}
-        self._percept_tokens: dict[int, list[int]] = {}
-
-    def actions(self, moves: IntArray) -> IntArray:
-        """`[M]` indices of `[M]` move ids."""
-        distinct, inverse = np.unique(moves, return_inverse=True)
-        actions = [self._action(move) for move in distinct.tolist()]
-        return np.array(actions, dtype=np.int64)[inverse]
-
-    def masks(self, legal: Ragged) -> U64:
-        """`[N, words]` bits of N lists of moves."""
-        owner = segment_ids(legal.offsets)
-        words = words_for(len(self.names.moves))
-        return rows_of_bits(owner, self.actions(legal.values), len(legal.offsets) - 1, words)
+class NetPaths(PathTokens):
+    """Turns incomplete paths into the rows of bits that nets read."""
 
     def shares(
         self, policy: LearntPolicy, paths: IntArray, legal: Ragged, temperature: float = 1.0
@@ -202,46 +178,7 @@ class NetPaths:
             legal: K moves, in N lists.
         """
         owner, depths = segment_ids(legal.offsets), self._tree.depths(paths)
-        tokens, turns = self._tokens(paths, depths), depths.astype(np.int32)
+        tokens, turns = self.tokens(paths, depths), depths.astype(np.int32)
         rows = of_paths(policy.features, self.masks(legal), tokens, turns)
         shares = policy.at(rows, temperature)[owner, self.actions(legal.values)].astype(np.float64)
         return np.asarray(shares / np.bincount(owner, shares, len(paths))[owner])
-
-    def _tokens(self, paths: IntArray, depths: IntArray) -> I32:
-        """`[N, T, K]` tokens of paths, as `Turn.paths`; unknown moves and percepts are left out."""
-        steps = self._tree.beginnings(paths)[1:]
-        if not steps:
-            return np.zeros((len(paths), 0, 0), dtype=np.int32)
-        # All paths end with the last step; shorter ones begin later.
-        turns, late = np.arange(len(steps)), len(steps) - depths[:, None]
-        filled = turns < depths[:, None]
-        columns = np.minimum(turns + late, len(steps) - 1)
-        nodes = np.take_along_axis(np.stack(steps, axis=1), columns, 1)[filled]
-        last = self._tree.last_turns(nodes)
-        moves, percepts = last[:, 0] - UNKNOWN, last[:, 1] - UNKNOWN
-        # Many paths share a turn: each distinct turn is translated once.
-        keys = moves + (1 + moves.max()) * percepts
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        turn_tokens = [self._turn_tokens(*turn) for turn in last[first, :2].tolist()]
-        table = np.zeros((len(turn_tokens), max(map(len, turn_tokens))), dtype=np.int32)
-        for row, tokens in zip(table, turn_tokens, strict=True):
-            row[: len(tokens)] = tokens
-        path_tokens = np.zeros((*filled.shape, table.shape[1]), dtype=np.int32)
-        path_tokens[filled] = table[inverse]
-        return path_tokens
-
-    def _turn_tokens(self, move: int, percepts: int) -> list[int]:
-        """The tokens of a turn."""
-        tokens = [] if move == UNKNOWN else [1 + self._action(move)]
-        return tokens if percepts == UNKNOWN else tokens + self._tokens_of_percepts(percepts)
-
-    def _action(self, move: int) -> int:
-        if move not in self._actions:
-            self._actions[move] = self.names.move(self._machine.move_text(move))
-        return self._actions[move]
-
-    def _tokens_of_percepts(self, percepts: int) -> list[int]:
-        if percepts not in self._percept_tokens:
-            indices = map(self.names.percept, self._machine.percept_texts(percepts))
-            self._percept_tokens[percepts] = [1 + len(self.names.moves) + k for k in indices]
-        return self._percept_tokens[percepts]

@@ -493,9 +493,8 @@ class _Walks:
         self._numbers: dict[tuple[object, ...], int] = {}
         self._first_visits: dict[tuple[int, str], tuple[_Memory, int]] = {}
         self._first_legal: dict[tuple[int, int], list[int]] = {}
-        kind = game.get_type()
-        self._remembers: bool = kind.provides_information_state_string
-        self._sees: bool = kind.provides_observation_string
+        self._kind = game.get_type()
+        self._remembers: bool = self._kind.provides_information_state_string
         self._faults = Strings()
 
     def walk(self, most_states: int) -> Strings:
@@ -534,7 +533,7 @@ class _Walks:
                 strings = self._number(strings, moves[player])
                 choices = self._number(choices, memory.last, moves[player])
                 turns = self._number(turns, turn)
-            words = self._words(state, player)
+            words = None if state.is_terminal() else knowledge_of(state, player, self._kind)
             if words != memory.last:
                 strings = self._number(strings, words)
             news = words if words != memory.last else None
@@ -561,22 +560,23 @@ class _Walks:
     def _number(self, *key: object) -> int:
         return self._numbers.setdefault(key, len(self._numbers) + 1)
 
-    def _words(self, state: Any, player: int) -> str | None:
-        if state.is_terminal():
-            return None
-        try:
-            if self._remembers:
-                return str(state.information_state_string(player))
-            return str(state.observation_string(player)) if self._sees else None
-        except RuntimeError:  # OpenSpiel's error is a subclass
-            return None
-
 
 def acts(state: Any, player: int) -> bool:
     """Whether a player, as opposed to chance, has a choice in a `pyspiel.State`."""
     if state.is_simultaneous_node():
         return bool(state.legal_actions(player))
     return bool(state.current_player() == player)
+
+
+def knowledge_of(state: Any, player: int, kind: Any) -> str | None:
+    """OpenSpiel's string for a player's knowledge in a `pyspiel.State` of a game of this kind; None
+    where there is none."""
+    try:
+        if kind.provides_information_state_string:
+            return str(state.information_state_string(player))
+        return str(state.observation_string(player)) if kind.provides_observation_string else None
+    except RuntimeError:  # OpenSpiel's error is a subclass
+        return None
 
 
 def _children(state: Any) -> Iterator[tuple[Any, _Moves]]:

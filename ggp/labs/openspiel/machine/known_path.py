@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ggp.labs.openspiel.machine.games import Strings, acts, is_open, pyspiel
+from ggp.labs.openspiel.machine.games import Strings, acts, is_open, knowledge_of, pyspiel
 from ggp.labs.openspiel.machine.nodes import Node
 from ggp.labs.openspiel.machine.terms import NOOP, YOUR_MOVE, SpielTerms, told_percept
 from ggp.machine.base import UNKNOWN
@@ -324,42 +324,30 @@ class SpielPercepts:
     """
 
     def __init__(self, game: Any, roles: tuple[str, ...], strings: Strings) -> None:
-        kind = game.get_type()
+        self._kind = game.get_type()
         self.is_open = is_open(game)
         self._only_when_acting = strings.leak
-        self.remembers: bool = kind.provides_information_state_string
-        self._sees: bool = kind.provides_observation_string
+        self.remembers: bool = self._kind.provides_information_state_string
         self._roles, self._num_players = roles, game.num_players()
-        self._error = pyspiel().SpielError
         self._joint: dict[tuple[int, ...], int] = {}
 
-    def words(self, node: Node, player: int) -> str:
-        """OpenSpiel's string for a player's knowledge; empty where there is none."""
-        return self.words_of(node.state, player)
-
     def words_of(self, state: Any, player: int) -> str:
-        """OpenSpiel's string for a player's knowledge in a `pyspiel.State`."""
+        """OpenSpiel's string for a player's knowledge in a `pyspiel.State`; empty where there is
+        none."""
         if self._only_when_acting and not acts(state, player):
             return ""
-        try:
-            if self.remembers:
-                return str(state.information_state_string(player))
-            return str(state.observation_string(player)) if self._sees else ""
-        except self._error:
-            return ""
+        return knowledge_of(state, player, self._kind) or ""
 
     def percepts(
         self, terms: SpielTerms, node: Node, row: tuple[int, ...], child: Node
     ) -> list[int]:
         """`[R]` the percept ids of a joint move."""
-        if self.is_open:
-            return [self._joint_percept(terms, row)] * len(self._roles)
-        return [self._percept(terms, node, child, role) for role in range(len(self._roles))]
+        return [self.percept(terms, node, row, child, role) for role in range(len(self._roles))]
 
     def remember(self, terms: SpielTerms, child: Node, percepts: list[int]) -> None:
         """Keep the words of the percepts that led to a node: see `InformationState`."""
         for player in range(0 if self.is_open else self._num_players):
-            terms.remember(percepts[player], self.words(child, player))
+            terms.remember(percepts[player], self.words_of(child.state, player))
 
     def percept(
         self, terms: SpielTerms, node: Node, row: tuple[int, ...], child: Node, role: int
@@ -367,9 +355,6 @@ class SpielPercepts:
         """The percept id of a single role after a joint move."""
         if self.is_open:
             return self._joint_percept(terms, row)
-        return self._percept(terms, node, child, role)
-
-    def _percept(self, terms: SpielTerms, node: Node, child: Node, role: int) -> int:
         # A node has one history, so it can cache the percepts of its last turn.
         percept_id = child.percepts.get(role)
         if percept_id is None:
@@ -387,7 +372,7 @@ class SpielPercepts:
         """The digest of the words for a player's knowledge."""
         digest = node.digests.get(player)
         if digest is None:
-            digest = node.digests[player] = digest_of(self.words(node, player))
+            digest = node.digests[player] = digest_of(self.words_of(node.state, player))
         return digest
 
     def _joint_percept(self, terms: SpielTerms, row: tuple[int, ...]) -> int:

@@ -263,7 +263,7 @@ class SpielMachine:
     def knowledge_words(self, states: States, role: int) -> str:
         """See `Wordy`."""
         (node,) = self._nodes(states)
-        return "" if role == self.random_role else self._knowledge.words(node, role)
+        return "" if role == self.random_role else self._knowledge.words_of(node.state, role)
 
     # ---------------------------------------------------------------- private
 
@@ -273,7 +273,7 @@ class SpielMachine:
     def _path_turns(self, role: int, turns: IntArray) -> list[PathTurn]:
         path_turns = []
         digest: str | None = self._knowledge.digest(self._store.root, role)
-        words: str | None = self._knowledge.words(self._store.root, role)
+        words: str | None = self._knowledge.words_of(self._store.root.state, role)
         for move, percept, refused in turns.tolist():
             acts = None
             if percept == UNKNOWN:

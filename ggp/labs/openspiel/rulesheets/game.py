@@ -81,10 +81,18 @@ class GdlGame(_Game):  # type: ignore[misc]
         return GdlState(self, start(self._playing))
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> PathObserver:
-        """An observer of incomplete paths, or of observations, see `PathObserver`."""
-        return observer_of(
-            self._coder, len(self.sheet.players), iig_obs_type, pyspiel.PrivateInfoType
-        )
+        """An observer of incomplete paths, or of observations, see `PathObserver`.
+
+        Raises:
+            ValueError: OpenSpiel requests the knowledge of all players, which is not available.
+        """
+        if iig_obs_type is None:
+            return PathObserver(self._coder, recalls=False)
+        private, kinds = iig_obs_type.private_info, pyspiel.PrivateInfoType
+        if private == kinds.ALL_PLAYERS:
+            raise ValueError("there are observations of single players only")
+        shows = private == kinds.SINGLE_PLAYER
+        return PathObserver(self._coder, recalls=iig_obs_type.perfect_recall, shows=shows)
 
     def max_chance_nodes_in_history(self) -> int:
         """Most choices of `random` in a match."""
@@ -234,12 +242,13 @@ class Coder:
 
     Attributes:
         names: the meaning of the indices of a row: moves, then percepts.
+        num_players: P.
         most_turns: most turns of a match; None if no bound is known.
     """
 
     def __init__(self, sheet: Sheet) -> None:
         self.names: Names = sheet.names_of_indices
-        self.most_turns = sheet.most_turns
+        self.num_players, self.most_turns = len(sheet.players), sheet.most_turns
         self._sheet = sheet
         self._percepts: dict[int, list[int]] = {}
         self._places: dict[tuple[int, int], IntArray] = {}
@@ -295,7 +304,6 @@ class PathObserver:
 
     Args:
         coder: the rows of the game.
-        players: number of players.
         recalls: whether to show the whole information state, or an observation.
         shows: whether to show anything: there are no common observations of all players.
 
@@ -304,14 +312,14 @@ class PathObserver:
         dict: named parts of the tensor.
     """
 
-    def __init__(self, coder: Coder, players: int, *, recalls: bool, shows: bool = True) -> None:
+    def __init__(self, coder: Coder, *, recalls: bool, shows: bool = True) -> None:
         self._coder, self._recalls, self._shows = coder, recalls, shows
         self.dict: dict[str, Any] = {}
         self.tensor: Any = None
         if not shows or (recalls and not coder.has_information_states):
             return
         moves, width = len(coder.names.moves), coder.width
-        shapes: list[tuple[str, tuple[int, ...]]] = [("player", (players,))]
+        shapes: list[tuple[str, tuple[int, ...]]] = [("player", (coder.num_players,))]
         if recalls:
             assert coder.most_turns is not None
             shapes.append(("turns", (coder.most_turns, width)))
@@ -367,21 +375,3 @@ def _parts(line: str) -> list[str]:
     percepts = parse_term(f"(seen {seen[1:-1]})")
     assert isinstance(percepts, Compound)
     return [move, *map(str, percepts.args)]
-
-
-def observer_of(coder: Coder, players: int, kind: Any, private: Any) -> PathObserver:
-    """The observer of a kind that OpenSpiel requests.
-
-    Args:
-        kind: an `IIGObservationType`; None for an observation.
-        private: OpenSpiel's `PrivateInfoType`.
-
-    Raises:
-        ValueError: OpenSpiel requests the knowledge of all players, which is not available.
-    """
-    if kind is None:
-        return PathObserver(coder, players, recalls=False)
-    if kind.private_info == private.ALL_PLAYERS:
-        raise ValueError("there are observations of single players only")
-    shows = kind.private_info == private.SINGLE_PLAYER
-    return PathObserver(coder, players, recalls=kind.perfect_recall, shows=shows)

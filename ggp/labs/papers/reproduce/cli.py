@@ -41,7 +41,6 @@ from ggp.console import (
 from ggp.errors import ConfigError, GGPError
 from ggp.labs.papers.reproduce.clock import CLOCK
 from ggp.labs.papers.reproduce.exploitability import EXPLOITABILITY
-from ggp.labs.papers.reproduce.figures import score_text
 from ggp.labs.papers.reproduce.grid import DuelGrid
 from ggp.labs.papers.reproduce.paper_003.figure6 import CardFigure
 from ggp.labs.papers.reproduce.paper_003.kuhn_table import KuhnTable
@@ -49,7 +48,7 @@ from ggp.labs.papers.reproduce.paper_003.trees import TREE_FIGURES
 from ggp.labs.papers.reproduce.paper_004.figure3 import FIGURE_3
 from ggp.labs.papers.reproduce.paper_004.figure4 import FIGURE_4
 from ggp.labs.papers.reproduce.paper_004.figure5 import FIGURE_5
-from ggp.labs.papers.reproduce.paper_004.others import LargerGames, Limitation
+from ggp.labs.papers.reproduce.paper_004.others import LARGER, LIMITATION
 from ggp.labs.papers.reproduce.paper_004.tables import TABLE_1, TABLE_2
 from ggp.labs.papers.reproduce.report import backends_text, begin_run, verdict, write_results
 from ggp.labs.papers.reproduce.results import (
@@ -70,7 +69,7 @@ from match_runner.workers.executor import Executor
 
 ALL, ALL_003, EVERYTHING = "all", "003", "everything"
 EXPERIMENTS: Mapping[str, Experiment] = {
-    e.name: e for e in (TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, Limitation(), LargerGames())
+    e.name: e for e in (TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, LIMITATION, LARGER)
 }
 CARDS = CardFigure()
 """Figure that needs OpenSpiel; groups of experiments skip it without."""
@@ -297,7 +296,7 @@ def _parts(results: Sequence[Result], files: Sequence[Path]) -> Iterator[Table |
         elif not result.points:
             yield "no matches yet"
         else:
-            points = [(p.at, p.player, p.opponent, score_text(p.value)) for p in result.points]
+            points = [(p.at, p.player, p.opponent, format(p.value, ".1f")) for p in result.points]
             yield Table(("", "player", "opponent", f"#{result.measure}"), points)
         for table in result.tables:
             yield ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ggp.labs.papers.reproduce.duels import Duel
-from ggp.labs.papers.reproduce.figures import score_text
 from ggp.labs.papers.reproduce.grid import (
     EQUAL,
     Cells,
@@ -85,7 +84,7 @@ def _claims_of_hyperplay2(cells: Cells) -> Iterator[Claim]:
         yield Claim(
             f"{HYPERPLAY2} at {clock_s:g} s, {len(shares)} games together",
             "at least 50",
-            score_text(mean),
+            format(mean, ".1f"),
             mean.value >= EQUAL if enough else None,
         )
         signs = [sign_of(s) for s in shares.values()]

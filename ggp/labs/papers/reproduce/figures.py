@@ -1,4 +1,4 @@
-"""Figures of paper 004: scores over resource indices, from a duel at each index.
+"""Experiments of paper 004 that play duels, such as figures of scores over resource indices.
 
 A `Figure` declares its duels, points and claims; its `run` plays the duels (`duels.play_duel`) and
 makes a `Result` of them, which `report` writes.
@@ -20,7 +20,6 @@ from ggp.labs.papers.reproduce.results import (
     StatesRow,
     Tell,
 )
-from ggp.statistics import Interval
 from match_runner.workers.executor import Executor
 
 EXACT, SAMPLED = "exact small sets (default)", "sampled (exact=0)"
@@ -64,68 +63,61 @@ EQUAL_METHOD = (
 PlayedDuels = Mapping[str, PlayedDuel]
 """Played duels by folder."""
 
+Measured = list[tuple[Point, PlayedDuel]]
+"""Points, each with the duel that it comes from."""
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of scores over resource indices.
+    """An experiment of duels.
 
     Attributes:
         name: name by which the command knows it.
         title: one line.
         method: how it is made.
-        game: the game that is played.
-        indices: resource indices above 0 of the ordinary run.
-        long_indices: further indices, which take hours.
-        duels: makes a duel for each index and curve, and further ones for claims.
+        duels: makes all duels, given the resource indices above 0.
         points: makes the points from the duels.
         claims: makes the claims, judged by duels and points.
         lines: levels for comparison.
+        indices: resource indices above 0 of the ordinary run, if there are several.
+        long_indices: further indices, which take hours.
     """
 
     name: str
     title: str
     method: str
-    game: str
-    indices: tuple[int, ...]
-    long_indices: tuple[int, ...]
-    duels: Callable[[Figure, Sequence[int]], list[Duel]]
-    points: Callable[[PlayedDuels, Sequence[int]], list[Point]]
+    duels: Callable[[Sequence[int]], list[Duel]]
+    points: Callable[[PlayedDuels, Sequence[int]], Measured]
     claims: Callable[[PlayedDuels, Sequence[Point]], list[Claim]]
     lines: tuple[ReferenceLine, ...]
+    indices: tuple[int, ...] = ()
+    long_indices: tuple[int, ...] = ()
 
     def size(self, settings: RunSettings) -> int:
-        return sum(size_of(duel, settings) for duel in self._duels(settings))
+        return sum(size_of(duel, settings) for duel in self.duels(self._indices(settings)))
 
     def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
-        duels = {
-            duel.folder: play_duel(duel, settings, executor, tell) for duel in self._duels(settings)
-        }
         indices = self._indices(settings)
-        points = self.points(duels, indices)
+        duels = {
+            duel.folder: play_duel(duel, settings, executor, tell) for duel in self.duels(indices)
+        }
+        measured = self.points(duels, indices)
+        points = tuple(point for point, _ in measured)
         return Result(
             self.name,
             self.title,
             self.method,
             "mean score",
-            tuple(points),
+            points,
             claims=tuple(self.claims(duels, points)),
             lines=self.lines,
-            states=tuple(
-                states
-                for curve in CURVES
-                for n in indices
-                if (duel := duels.get(folder_of(self.name, str(n), curve))) is not None
-                for states in states_of(curve, str(n), duel)
-            ),
+            states=tuple(row for point, duel in measured for row in _states_of(point, duel)),
             failures=tuple(text for duel in duels.values() for text in duel.failures),
             backends=backends_of(duels.values()),
         )
 
     def _indices(self, settings: RunSettings) -> tuple[int, ...]:
         return self.indices + (self.long_indices if settings.long else ())
-
-    def _duels(self, settings: RunSettings) -> list[Duel]:
-        return self.duels(self, self._indices(settings))
 
 
 def folder_of(name: str, index: str, curve: str) -> str:
@@ -135,8 +127,8 @@ def folder_of(name: str, index: str, curve: str) -> str:
 
 def point_of(
     series: str, at: str, duel: PlayedDuel, *, player: int = 0, separate: bool = False
-) -> Point:
-    """Point with the mean score of a player of a duel.
+) -> tuple[Point, PlayedDuel]:
+    """Point with the mean score of a player of a duel, and the duel.
 
     Args:
         separate: whether each player played on its own, in a game of one role.
@@ -152,17 +144,17 @@ def point_of(
         states=ours.effort.states,
     )
     if separate:
-        return point
+        return point, duel
     theirs = duel.summary.players[1 - player]
-    return replace(point, opponent=theirs.player, opponent_states=theirs.effort.states)
+    return replace(point, opponent=theirs.player, opponent_states=theirs.effort.states), duel
 
 
-def states_of(series: str, at: str, duel: PlayedDuel) -> list[StatesRow]:
+def _states_of(point: Point, duel: PlayedDuel) -> list[StatesRow]:
     """States visited in a duel with equal states; empty for other duels."""
     return [
         StatesRow(
-            series,
-            at,
+            point.series,
+            point.at,
             row.role,
             row.turn + 1,
             row.budget,
@@ -174,53 +166,46 @@ def states_of(series: str, at: str, duel: PlayedDuel) -> list[StatesRow]:
     ]
 
 
-def equal_duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
+def equal_duel(game: str, n: int, folder: str, options: str = BY_LOT) -> Duel:
+    """A duel of HyperPlay-II against HyperPlay with as many states, at a resource index."""
+    players = f"hyperplay2:n={n}{options}", f"hyperplay:n={n}{options}"
+    return Duel(game, players, folder, equal_states=True)
+
+
+def random_duel(name: str, game: str, opponent: str) -> Duel:
+    """The duel of random play, which is at index 0 of all curves of a figure."""
+    return Duel(game, ("random", f"{opponent}{BY_LOT}"), folder_of(name, RANDOM_INDEX, EXACT))
+
+
+def equal_duels(name: str, game: str, indices: Sequence[int]) -> list[Duel]:
     """Duels against HyperPlay of random play, then of HyperPlay-II at each index."""
-    duels = [
-        Duel(
-            figure.game,
-            ("random", f"{STRONG}{BY_LOT}"),
-            folder_of(figure.name, RANDOM_INDEX, EXACT),
+    return [
+        random_duel(name, game, STRONG),
+        *(
+            equal_duel(game, n, folder_of(name, str(n), curve), CURVES[curve].options)
+            for n in indices
+            for curve in CURVES
+        ),
+    ]
+
+
+def equal_points(name: str, duels: PlayedDuels, indices: Sequence[int]) -> Measured:
+    """The points of `equal_duels`."""
+    random = duels[folder_of(name, RANDOM_INDEX, EXACT)]
+    return [
+        point
+        for curve in CURVES
+        for point in (
+            point_of(curve, RANDOM_INDEX, random),
+            *(point_of(curve, str(n), duels[folder_of(name, str(n), curve)]) for n in indices),
         )
     ]
-    for n in indices:
-        for name, curve in CURVES.items():
-            options = curve.options
-            duels.append(
-                Duel(
-                    figure.game,
-                    (f"hyperplay2:n={n}{options}", f"hyperplay:n={n}{options}"),
-                    folder_of(figure.name, str(n), name),
-                    equal_states=True,
-                )
-            )
-    return duels
-
-
-def equal_points(name: str) -> Callable[[PlayedDuels, Sequence[int]], list[Point]]:
-    """A function that makes the points of `equal_duels`."""
-
-    def points(duels: PlayedDuels, indices: Sequence[int]) -> list[Point]:
-        all_points = []
-        for curve in CURVES:
-            random = duels[folder_of(name, RANDOM_INDEX, EXACT)]
-            all_points.append(point_of(curve, RANDOM_INDEX, random))
-            for n in indices:
-                all_points.append(point_of(curve, str(n), duels[folder_of(name, str(n), curve)]))
-        return all_points
-
-    return points
 
 
 def last_point(points: Sequence[Point], series: str, at: int) -> Point:
     """Point at an index, or at the highest one below it that was played."""
     candidates = [p for p in points if p.series == series and p.at.isdigit() and int(p.at) <= at]
     return max(candidates, key=lambda p: int(p.at))
-
-
-def score_text(interval: Interval) -> str:
-    """A score as `68.9 [68.1, 69.4]`, without the parts that are missing."""
-    return format(interval, ".1f")
 
 
 def share_text(count: int, of: int) -> str:

@@ -178,18 +178,21 @@ def named_panel(
     columns: Sequence[str],
     lines: Mapping[str, Sequence[float | None]],
     *,
+    title: str = "",
+    x: str = "",
     is_dense: bool = False,
 ) -> Panel:
     """A heat map with names along both axes.
 
     Args:
         lines: by name, a value for each column; the first is at the top.
+        title, x: see `Panel`.
     """
     upwards = tuple(lines)[::-1]
     return Panel(
         row=row,
-        title="",
-        x="",
+        title=title,
+        x=x,
         y="",
         xs=tuple(map(float, range(len(columns)))),
         ys=tuple(map(float, range(len(upwards)))),

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ggp.labs.openspiel.twins import twins
 from ggp.labs.papers.reproduce.duels import Duel
-from ggp.labs.papers.reproduce.figures import score_text
 from ggp.labs.papers.reproduce.grid import (
     EQUAL,
     Cells,
@@ -271,7 +270,7 @@ def _claim_of_trees(cells: Cells) -> Iterator[Claim]:
     yield Claim(
         f"{ISMCTS} against {HYPERPLAY2}, mean of {sum(map(bool, shares))} hidden games",
         "ahead",
-        score_text(mean),
+        format(mean, ".1f"),
         mean.value > EQUAL if enough else None,
     )
 

@@ -1,6 +1,6 @@
 """Boards searched by turns that a circuit makes at once, against those made move list by move list.
 
-The slow way is what large boards take; values must be equal to the last bit.
+Values must be equal to the last bit.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ STEPS = 1 << 20
 
 
 def step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on turns are made, and boards valued, as on large boards."""
+    """From now on turns are made move list by move list, and boards valued after them."""
     monkeypatch.setattr(search_moves, "on_circuit", lambda _: False)
     monkeypatch.setattr(
         CircuitTurns, "choices", lambda *arguments: JointMoves.of(*arguments).counts
     )
-    monkeypatch.setattr(BoardValues, "has_masks", False)
+    monkeypatch.setattr(InformationSetSearch, "_mostly_leaves", lambda *_: False)
 
 
 def board_search(machine: Machine, count: int) -> Search:

@@ -21,7 +21,7 @@ from ggp.labs.papers.reproduce.figures import EXACT, PROMPT, SAMPLED, Figure
 from ggp.labs.papers.reproduce.paper_004.figure3 import FIGURE_3
 from ggp.labs.papers.reproduce.paper_004.figure4 import FIGURE_4
 from ggp.labs.papers.reproduce.paper_004.figure5 import FIGURE_5
-from ggp.labs.papers.reproduce.paper_004.others import Limitation
+from ggp.labs.papers.reproduce.paper_004.others import LIMITATION
 from ggp.labs.papers.reproduce.paper_004.tables import TABLE_1, TABLE_2
 from ggp.labs.papers.reproduce.published import random_against_greedy
 from ggp.labs.papers.reproduce.report import write_results
@@ -179,7 +179,7 @@ def test_figure_5_tells_who_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_experiments_whose_matches_all_crash_claim_nothing(tmp_path: Path) -> None:
     results = [
         experiment.run(settings(tmp_path, 2), Crashing(9), lambda: None)
-        for experiment in (only(FIGURE_3, 1), Limitation())
+        for experiment in (only(FIGURE_3, 1), LIMITATION)
     ]
     for result in results:
         assert result.failures
@@ -190,7 +190,7 @@ def test_experiments_whose_matches_all_crash_claim_nothing(tmp_path: Path) -> No
 
 @pytest.mark.verify
 def test_matches_already_played_are_not_repeated(tmp_path: Path) -> None:
-    limitation = Limitation()
+    limitation = LIMITATION
     first, _ = make(limitation, settings(tmp_path))
     executor = Here()
     repeated = limitation.run(settings(tmp_path), executor, lambda: None)

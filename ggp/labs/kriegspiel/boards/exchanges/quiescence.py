@@ -90,7 +90,7 @@ class Quiescence:
     Both roles play for the values of `role`; the other role gets the complement.
 
     Args:
-        values: of boards that stand pat, of at most 64 squares; its terms declare the noisy moves.
+        values: of boards that stand pat; its terms declare the noisy moves.
         role: the role whose values count.
         depth: longest sequence of captures that is searched.
 
@@ -143,22 +143,13 @@ class Quiescence:
         """
         boards, values = self._values.boards(states), np.empty(len(states))
         captures = _of_one_mover(self._list_first(states, boards, values))
-        count, unused = len(values), np.zeros(0, dtype=np.int64)
-        no_flags = np.zeros(0, dtype=np.bool_)
-        roots = OpenBoards(
-            self._machine.packed_of(states),
-            boards.codes.ravel(),
-            boards.num_pieces,
-            boards.occupancy,
-            values,
-            np.zeros(count, dtype=np.int64),
-            unused,
-            no_flags,
-            no_flags,
-            unused,
-            unused,
-            unused,
-            unused,
+        roots = _room_for_nodes(0, 0, 0)._replace(
+            states=self._machine.packed_of(states),
+            codes=boards.codes.ravel(),
+            num_pieces=boards.num_pieces,
+            occupancy=boards.occupancy,
+            values=values,
+            depth=np.zeros(len(values), dtype=np.int64),
         )
         self._play_all(roots, captures, deadline)
         return values

@@ -526,32 +526,31 @@ def _table(deals: Measured) -> Table:
     return Table(head, rows, "Means over deals, with 99 % intervals")
 
 
-def _claims(deals: Measured) -> list[Claim]:
-    claims = []
+def _claims(deals: Measured) -> Iterator[Claim]:
+    low, high = CORRELATION
+    correlated = f"paper: from {low:g} to nearly 1"
+    left = f"paper: very close to {PAPER_SHARE:g}"
     for kind in KINDS:
-        interval = student_interval([deal.leaf_correlation for deal in deals[kind]])
-        mean, low = interval.value or 0.0, CORRELATION[0]
-        claims.append(
-            Claim(
-                f"{kind}: leaf correlation",
-                f"paper: from {low:g} to nearly 1",
-                format(interval, ".3f"),
-                low <= mean <= CORRELATION[1] if len(deals[kind]) >= FEWEST_ROUNDS else None,
-            )
-        )
+        yield _claim(kind, deals, 0, correlated, (low, high))
     for kind in KINDS:
-        interval = student_interval([deal.disambiguation for deal in deals[kind]])
-        mean = interval.value or 0.0
-        claims.append(
-            Claim(
-                f"{kind}: disambiguation",
-                f"paper: very close to {PAPER_SHARE:g}",
-                format(interval, ".3f"),
-                abs(mean - PAPER_SHARE) <= NEAR if len(deals[kind]) >= FEWEST_ROUNDS else None,
-                _WHY.get(kind, ""),
-            )
-        )
-    return claims
+        bounds = PAPER_SHARE - NEAR, PAPER_SHARE + NEAR
+        yield _claim(kind, deals, 2, left, bounds, _WHY.get(kind, ""))
+
+
+def _claim(
+    kind: str,
+    deals: Measured,
+    index: int,
+    expected: str,
+    bounds: tuple[float, float],
+    reason: str = "",
+) -> Claim:
+    """Claim that agrees if the mean of a property, an index into `NAMES`, is within bounds."""
+    interval = student_interval([deal[index] for deal in deals[kind]])
+    agrees = bounds[0] <= (interval.value or 0.0) <= bounds[1]
+    enough = len(deals[kind]) >= FEWEST_ROUNDS
+    text = f"{kind}: {NAMES[index]}"
+    return Claim(text, expected, format(interval, ".3f"), agrees if enough else None, reason)
 
 
 def _loss_claim(loss: Mapping[TreeCell, float], trees: int) -> Claim:

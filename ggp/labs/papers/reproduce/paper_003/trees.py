@@ -34,7 +34,7 @@ from ggp.machine.base import FloatArray, IntArray
 from ggp.solve.forest import Forest, Side
 from ggp.solve.regret import Regrets
 from ggp.solve.tree import RoleSets
-from ggp.statistics import Interval, student_interval
+from ggp.statistics import student_interval
 from match_runner.workers.executor import Executor, run_all
 
 FILE = "003-trees.jsonl"
@@ -656,7 +656,7 @@ def _near(
     return Claim(
         text,
         expected_text or f"computed: {expected:.3f} ± {tolerance:g}",
-        score_text(interval),
+        format(interval, ".3f"),
         abs(mean_of(trees, value) - expected) <= tolerance if len(trees) >= FEWEST_ROUNDS else None,
         reason,
     )
@@ -690,11 +690,6 @@ def _growing(
 def _judged(text: str, expected: str, ours: str, agrees: bool, trees: Measured) -> Claim:
     enough = min(map(len, trees.values())) >= FEWEST_ROUNDS
     return Claim(text, expected, ours, agrees if enough else None)
-
-
-def score_text(interval: Interval) -> str:
-    """A score as `-0.234 [-0.241, -0.227]`."""
-    return format(interval, ".3f")
 
 
 STEPS = tuple(step / 10 for step in range(11))

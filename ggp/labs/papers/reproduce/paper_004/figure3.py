@@ -11,16 +11,16 @@ from ggp.labs.papers.reproduce.figures import (
     EXACT,
     RANDOM_INDEX,
     Figure,
+    Measured,
     PlayedDuels,
     folder_of,
     last_point,
     point_of,
-    score_text,
+    random_duel,
     share_text,
 )
 from ggp.labs.papers.reproduce.published import at_random, useful_questions
 from ggp.labs.papers.reproduce.results import (
-    BY_LOT,
     Claim,
     Point,
     ReferenceLine,
@@ -38,21 +38,19 @@ ENOUGH = 8
 
 MIN_SCORE = 85
 
-_NAME = "figure3"
+_NAME, _GAME = "figure3", "number_guessing"
 
 
-def _duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
+def _duels(indices: Sequence[int]) -> list[Duel]:
     """Duels of random play and HyperPlay, and of all curves at each index, on the same numbers."""
-    duels = [
-        Duel(figure.game, ("random", f"{GUESSER}{BY_LOT}"), folder_of(_NAME, RANDOM_INDEX, EXACT))
-    ]
+    duels = [random_duel(_NAME, _GAME, GUESSER)]
     for n in indices:
         players = tuple(f"hyperplay2:n={n}{curve.options}" for curve in CURVES.values())
-        duels.append(Duel(figure.game, players, folder_of(_NAME, str(n), EXACT)))
+        duels.append(Duel(_GAME, players, folder_of(_NAME, str(n), EXACT)))
     return duels
 
 
-def _points(duels: PlayedDuels, indices: Sequence[int]) -> list[Point]:
+def _points(duels: PlayedDuels, indices: Sequence[int]) -> Measured:
     random = duels[folder_of(_NAME, RANDOM_INDEX, EXACT)]
     points = []
     for index, curve in enumerate(CURVES):
@@ -60,8 +58,7 @@ def _points(duels: PlayedDuels, indices: Sequence[int]) -> list[Point]:
         for n in indices:
             duel = duels[folder_of(_NAME, str(n), EXACT)]
             points.append(point_of(curve, str(n), duel, player=index, separate=True))
-    points.append(point_of("HyperPlay", GUESSER, random, player=1, separate=True))
-    return points
+    return [*points, point_of("HyperPlay", GUESSER, random, player=1, separate=True)]
 
 
 def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
@@ -91,7 +88,7 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         Claim(
             "and guesses right by chance",
             f"paper: {published.HYPERPLAY_GUESSES:.2f}",
-            score_text(guesses.value),
+            format(guesses.value, ".1f"),
             agrees_with(guesses, published.HYPERPLAY_GUESSES),
         ),
         Claim(
@@ -105,7 +102,7 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         Claim(
             f"{player} approaches binary search",
             f"paper: towards {published.BINARY_SEARCH:.0f}",
-            score_text(best.value),
+            format(best.value, ".1f"),
             agrees_with(best, published.BINARY_SEARCH),
             "Definition 9 gives all questions with two possible answers the same value: after any "
             "of them a simulated HyperPlayer announces immediately. So thresholds are random. If "
@@ -114,14 +111,14 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         Claim(
             "and scores what useful questions with random thresholds score",
             f"computed: {useful:.2f}",
-            score_text(best.value),
+            format(best.value, ".1f"),
             agrees_with(best, useful),
             "With few simulations an announcement that comes too early looks good by luck.",
         ),
         Claim(
             f"{player}: score",
             f"at least {MIN_SCORE}",
-            score_text(best.value),
+            format(best.value, ".1f"),
             reaches(best.value.value, MIN_SCORE, best.rounds),
         ),
     ]
@@ -133,9 +130,6 @@ FIGURE_3 = Figure(
     method="HyperPlay-II alone, at each index with and without exact small information sets, and "
     "with ties broken by promptness, on the same numbers. Index 0 is random play. The line of "
     f"HyperPlay is its expectation; `{GUESSER}` was played too.",
-    game="number_guessing",
-    indices=(1, 2, 4, 8),
-    long_indices=(16,),
     duels=_duels,
     points=_points,
     claims=_claims,
@@ -144,4 +138,6 @@ FIGURE_3 = Figure(
         ReferenceLine(useful_questions(at_random), "useful questions at random"),
         ReferenceLine(published.HYPERPLAY_GUESSES, "HyperPlay"),
     ),
+    indices=(1, 2, 4, 8),
+    long_indices=(16,),
 )

@@ -14,12 +14,12 @@ from ggp.labs.papers.reproduce.figures import (
     SAMPLED,
     STRONG,
     Figure,
+    Measured,
     PlayedDuels,
     equal_duels,
     equal_points,
     folder_of,
     point_of,
-    score_text,
     share_text,
 )
 from ggp.labs.papers.reproduce.published import random_against_greedy
@@ -42,24 +42,21 @@ MIN_SCORE, MIN_SAMPLED_SCORE = 68, 65
 RISING = (2, 4, 16)
 """Indices between which the sampled curve should rise."""
 
-_NAME = "figure4"
+_NAME, _GAME = "figure4", "banker_and_thief"
 _AGAINST_STRONG = f"{_NAME}/against-4096-playouts"
 _SERIES = f"against {STRONG}"
 _HIDDEN = {"(deposit 40 60)", "(deposit 60 40)"}
 _GREEDY = {"(deposit 100 0)", "(deposit 0 100)"}
 
 
-def _duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
-    player = f"hyperplay2:n={OPTIMAL_INDEX}{BY_LOT}"
-    return [
-        *equal_duels(figure, indices),
-        Duel(figure.game, (player, f"{STRONG}{BY_LOT}"), _AGAINST_STRONG),
-    ]
+def _duels(indices: Sequence[int]) -> list[Duel]:
+    players = f"hyperplay2:n={OPTIMAL_INDEX}{BY_LOT}", f"{STRONG}{BY_LOT}"
+    return [*equal_duels(_NAME, _GAME, indices), Duel(_GAME, players, _AGAINST_STRONG)]
 
 
-def _points(duels: PlayedDuels, indices: Sequence[int]) -> list[Point]:
+def _points(duels: PlayedDuels, indices: Sequence[int]) -> Measured:
     strong = point_of(_SERIES, str(OPTIMAL_INDEX), duels[_AGAINST_STRONG])
-    return [*equal_points(_NAME)(duels, indices), strong]
+    return [*equal_points(_NAME, duels, indices), strong]
 
 
 def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
@@ -100,7 +97,7 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
                 Claim(
                     f"{player}, {series}: the optimum",
                     f"paper: {published.BANKER_AND_THIEF:.0f}",
-                    score_text(point.value),
+                    format(point.value, ".1f"),
                     agrees_with(point, published.BANKER_AND_THIEF),
                     _deposits_text(opponent),
                 )
@@ -111,7 +108,7 @@ def _claims(duels: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         Claim(
             f"{player} against 4,096 playouts a candidate",
             f"at least {MIN_SCORE}",
-            score_text(best.value),
+            format(best.value, ".1f"),
             reaches(best.value.value, MIN_SCORE, best.rounds),
         )
     )
@@ -136,7 +133,7 @@ def _sampled_claims(points: Sequence[Point]) -> list[Claim]:
         Claim(
             f"sampled curve at n = {RISING[-1]}",
             f"at least {MIN_SAMPLED_SCORE}",
-            score_text(measured[-1].value),
+            format(measured[-1].value, ".1f"),
             reaches(scores[-1], MIN_SAMPLED_SCORE, measured[-1].rounds),
         ),
     ]
@@ -166,9 +163,6 @@ FIGURE_4 = Figure(
     title="Figure 4: banker and thief",
     method=f"{EQUAL_METHOD} The value is the mean of both roles. One more point is played "
     f"against `{STRONG}`, which has 4,096 playouts a candidate whatever HyperPlay-II visits.",
-    game="banker_and_thief",
-    indices=(1, 2, 4, 8, 16),
-    long_indices=(),
     duels=_duels,
     points=_points,
     claims=_claims,
@@ -176,4 +170,5 @@ FIGURE_4 = Figure(
         ReferenceLine(published.BANKER_AND_THIEF, "optimum against a greedy opponent"),
         ReferenceLine(random_against_greedy(), "random play against a greedy opponent"),
     ),
+    indices=(1, 2, 4, 8, 16),
 )

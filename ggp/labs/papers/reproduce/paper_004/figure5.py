@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ggp.labs.papers.reproduce import published
 from ggp.labs.papers.reproduce.duels import PlayedDuel
@@ -16,18 +17,16 @@ from ggp.labs.papers.reproduce.figures import (
     equal_points,
     folder_of,
     last_point,
-    score_text,
     share_text,
 )
 from ggp.labs.papers.reproduce.results import Claim, Point, ReferenceLine, happens, reaches
-from ggp.statistics import Interval
 
 SUFFICIENT_INDEX = 4
 """Resource index that suffices to dominate, according to the paper."""
 
 MIN_SHARE_WON, MIN_SCANS, MIN_QUICK = 75, 0.9, 0.9
 
-_NAME = "figure5"
+_NAME, _GAME = "figure5", "battleships_in_fog"
 _QUICK = ["scan", "fire"]
 
 
@@ -48,11 +47,7 @@ def _claims_of(curve: str, point: Point, duel: PlayedDuel) -> list[Claim]:
     quick = won.count(_QUICK)
     lost = [names for names, goal in acts if goal == 0]
     unlucky = sum(names in ([], ["scan"]) for names in lost)
-    share = duel.summary.players[0].tally.win_share
-    value, low, high = (
-        None if x is None else 100 * x for x in (share.value, share.low, share.high)
-    )
-    percent = Interval(value, low, high, share.method)
+    percent = duel.summary.players[0].tally.win_share.percent
     agrees = None
     if percent.low is not None and percent.high is not None:
         agrees = percent.low <= published.BATTLESHIPS <= percent.high
@@ -61,7 +56,7 @@ def _claims_of(curve: str, point: Point, duel: PlayedDuel) -> list[Claim]:
         Claim(
             f"{player}: % won",
             f"paper: 100 - 9.4 = {published.BATTLESHIPS:.1f}",
-            score_text(percent),
+            format(percent, ".1f"),
             agrees,
             f"Of {len(lost)} lost matches, {unlucky} were lost to a hit before the shot after the "
             "scan.",
@@ -82,7 +77,7 @@ def _claims_of(curve: str, point: Point, duel: PlayedDuel) -> list[Claim]:
     if curve == EXACT:
         reached = reaches(percent.value, MIN_SHARE_WON, point.rounds)
         bound = f"at least {MIN_SHARE_WON}"
-        claims.insert(1, Claim(f"{player}: % won", bound, score_text(percent), reached))
+        claims.insert(1, Claim(f"{player}: % won", bound, format(percent, ".1f"), reached))
     return claims
 
 
@@ -96,14 +91,13 @@ FIGURE_5 = Figure(
     title="Figure 5: battleships in fog",
     method=f"{EQUAL_METHOD} Both go first in half of the matches. Draws count half in the mean "
     "score.",
-    game="battleships_in_fog",
-    indices=(1, 2, 4),
-    long_indices=(8,),
-    duels=equal_duels,
-    points=equal_points(_NAME),
+    duels=partial(equal_duels, _NAME, _GAME),
+    points=partial(equal_points, _NAME),
     claims=_claims,
     lines=(
         ReferenceLine(published.BATTLESHIPS, "100 - HyperPlay's chance"),
         ReferenceLine(50.0, "equal players"),
     ),
+    indices=(1, 2, 4),
+    long_indices=(8,),
 )

@@ -1,9 +1,9 @@
-"""Threads: a crew that runs the work of the roles side by side, and one thread for each product.
+"""Threads: a crew that runs pieces of work side by side, and one thread for each product.
 
-The learner passes one piece of work for each role to a `Crew`. Roles share nothing. Kernels and
-products of matrices release the interpreter's lock, so that two roles learn at the same time on two
-processors. Rule: one thread does a piece from beginning to end; so the outcome does not depend on
-the number of threads.
+An environment passes one piece of work for each slice of its lanes to a `Crew`, and the learner one
+for each role. Pieces share nothing. Kernels and products of matrices release the interpreter's
+lock, so that two roles learn at the same time on two processors. Rule: one thread does a piece from
+beginning to end; so the outcome does not depend on the number of threads.
 
 While nets are computed, numpy's products of matrices use one thread (`one_thread`). The matrices
 are small, but OpenBLAS divides the products among all cores, and waits for each; where the cores
