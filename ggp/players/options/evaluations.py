@@ -7,6 +7,7 @@ the games, and `evaluation=mine.npz` for a critic.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -85,19 +86,21 @@ def evaluation_field(meaning: str) -> Any:
             form_of(text).check(_path(text))
         return text
 
+    return file_field(PLAYOUTS, meaning, check)
+
+
+def file_field(default: str, meaning: str, check: Callable[[str], str]) -> Any:
+    """An option that names a file, by its path or as one that comes with the games."""
+
+    def names_own_file(text: str) -> bool:
+        return text != default and not comes_with_games(text, ".toml")
+
+    def own_file(text: str) -> str:
+        return text if names_own_file(text) else ""
+
     return words(
-        PLAYOUTS, meaning, "playouts|FILE", check, names_file=names_own_file, reads=own_file
+        default, meaning, f"{default}|FILE", check, names_file=names_own_file, reads=own_file
     )
-
-
-def names_own_file(text: str) -> bool:
-    """Whether a value of such an option names a file that does not come with the games."""
-    return text != PLAYOUTS and not comes_with_games(text, ".toml")
-
-
-def own_file(text: str) -> str:
-    """The file that a value of the option names, unless it comes with the games; else empty."""
-    return text if names_own_file(text) else ""
 
 
 def evaluation_of(
