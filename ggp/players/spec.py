@@ -318,8 +318,8 @@ def _options_of(player: PlayerClass, name: str) -> type[Any]:
 
 
 # ------------------------------------------------------------------------
-# Plug-ins: player classes of other modules and packages, which may be faulty. No exception of such a
-# class escapes unchanged, neither from its import and constructor nor within `blamed`: the error
+# Plug-ins: player classes of other modules and packages, which may be faulty. No exception of such
+# a class escapes unchanged, neither from its import and constructor nor within `blamed`: the error
 # names the player, and the file and line of its own code.
 
 _PACKAGE = str(Path(__file__).parents[1])

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,12 +48,19 @@ MAX_KEPT = 1 << 13
 """Most entries of a bag that is remembered: bounds memory."""
 
 
+class PathStart(NamedTuple):
+    """A bag of an earlier turn: one set, `back` turns before the end of a path."""
+
+    back: int
+    bag: Segments
+
+
 class BagHistory:
     """Sampled bags of the beginnings of one path."""
 
     def __init__(self) -> None:
         self._sets: dict[int, tuple[int, Segments]] = {}
-        self._starts: tuple[int, list[tuple[int, Segments]]] | None = None  # of the last path
+        self._starts: tuple[int, list[PathStart]] | None = None  # of the last path
 
     def __len__(self) -> int:
         """Number of bags."""
@@ -84,12 +92,12 @@ class BagHistory:
             if depth - turn < NEAR * (turn & -turn if turn else depth + 1)
         }
 
-    def starts(self, tree: PathTree, path: int) -> list[tuple[int, Segments]]:
-        """The remembered bags of a path, each with its turns before the end; latest first."""
+    def starts(self, tree: PathTree, path: int) -> list[PathStart]:
+        """The remembered bags of a path, latest first."""
         if self._starts is None or self._starts[0] != path:
             nodes = [int(node) for (node,) in tree.beginnings(np.array([path]))][-2::-1]
             bags = [
-                (back, self._sets[node][1])
+                PathStart(back, self._sets[node][1])
                 for back, node in enumerate(nodes, start=1)
                 if node in self._sets
             ]
@@ -180,7 +188,7 @@ class Earlier(Finder):
             return bool(tree.last_turns(np.array([path]))[0, 1] == UNKNOWN)
         return tree.has_gap(path)
 
-    def _starts(self, paths: IntArray) -> list[tuple[int, Segments]]:
+    def _starts(self, paths: IntArray) -> list[PathStart]:
         return self._trail.starts(self._setting.tree, int(paths[0]))
 
     def learn(self, path: int, sets: Segments) -> None:
@@ -419,7 +427,7 @@ class HistoryFinder(Finder):
             self._redraws = path, redraws_of(machine, tree, role, path, rng)
         redraws = self._redraws[1]
         trail = self._trail.starts(tree, path)
-        starts = trail[0][1].states if trail else machine.initial(1)
+        starts = trail[0].bag.states if trail else machine.initial(1)
         if self._unfinished is not None:
             starts = machine.concatenate([self._unfinished, starts])
         fruitless, stop = 0, self._setting.stop

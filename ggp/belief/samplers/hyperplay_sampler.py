@@ -19,13 +19,21 @@ from ggp.belief.bags import Bags, Segments, join, replaced
 from ggp.belief.finding.earlier import BagHistory, Earlier, Forward, HistoryFinder
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.paths import PathTree
-from ggp.belief.sampler import Finder, Quality, Setting, Shared, quality_of
+from ggp.belief.sampler import (
+    Finder,
+    Quality,
+    Sampler,
+    SamplerSettings,
+    Setting,
+    Shared,
+    quality_of,
+)
 from ggp.belief.solving.finder import Solving
 from ggp.belief.solving.unrolling import is_solvable
 from ggp.belief.turns.completions import never
 from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import IntArray, Machine
+from ggp.machine.base import BoolArray, IntArray, Machine
 
 DEFAULT_EXACT = 300
 """Most entries of an information set that is enumerated."""
@@ -273,3 +281,60 @@ class HyperPlaySampler(Setting):
         if not parts:
             parts = [self.nothing(0)]
         return Bags(role, paths, segment, join(self.machine, parts))
+
+
+def own_sampler(
+    machine: Machine, tree: PathTree, settings: SamplerSettings, **shared: Unpack[Shared]
+) -> HyperPlaySampler:
+    """The sampler of a player's own bag, which follows one match; no other enumerates sets."""
+    return HyperPlaySampler(
+        machine,
+        tree,
+        exact=settings.exact,
+        follows=True,
+        completions=OWN_COMPLETIONS,
+        solves=True,
+        rescues=settings.rescues,
+        **shared,
+    )
+
+
+# ------------------------------------------------------------------------
+# The last resort of a player without a `BoardMaker`: a sampler with larger bounds, whose entries
+# are states without the paths of other roles. There are far fewer distinct entries of this kind, so
+# it can enumerate and hold many more of them.
+
+PARTICLES, EXACT, ATTEMPTS = 2_000, 100_000, 10_000_000
+"""The bounds of `Larger`: particles of a bag, entries of an enumerated set, lanes stepped in a
+search."""
+
+
+class Larger(Finder):
+    """A `Finder` that asks a sampler with larger bounds, whose entries are states without paths.
+
+    Args:
+        belief: the player's sampler, which says when to stop.
+    """
+
+    def __init__(self, machine: Machine, belief: Sampler) -> None:
+        self._belief = belief
+        self._sampler = HyperPlaySampler(
+            machine, belief.tree, capacity=PARTICLES, exact=EXACT, max_attempts=ATTEMPTS
+        )
+
+    def helps(self, bags: Bags) -> BoolArray:
+        return bags.depleted
+
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
+        sampler, belief = self._sampler, self._belief
+        sampler.stops_with(belief)
+        sampler.timed = belief.timed
+        bags_found = sampler.at(bags.paths, bags.role, rng)
+        return bags_found.sets.take(bags_found.segment)
+
+    @property
+    def views(self) -> IntArray:
+        return self._sampler.views
+
+    def renumber(self, numbers: IntArray) -> None:
+        self._sampler.renumber(numbers)

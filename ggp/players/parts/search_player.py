@@ -30,12 +30,11 @@ from ggp.belief import (
     PathTree,
     Sampler,
     SamplerSettings,
-    make_sampler,
 )
-from ggp.belief.finding.last_resorts import DrawnBoards
 from ggp.belief.policy_models import LearnedMoves, remember
 from ggp.belief.sampler import Finder, Setting
 from ggp.belief.samplers.by_name import HYPERPLAY
+from ggp.belief.samplers.last_observation import DrawnBoards
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.machine.base import BoolArray, Machine, States
@@ -264,8 +263,7 @@ class SearchPlayer(BeliefPlayer):
         self.model = model_of(
             self.options.model, self.machine, tree, self.role, self.rng, self.context.program
         )
-        return make_sampler(
-            self.options.sampler,
+        return SAMPLERS[self.options.sampler](
             self.machine,
             tree,
             SamplerSettings(self.options.exact, self.pool_limit, self.maker, self.rescues),

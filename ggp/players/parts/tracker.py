@@ -28,8 +28,8 @@ from ggp.belief import (
     require_particles,
 )
 from ggp.belief.bags import depleted_segments
-from ggp.belief.finding.last_resorts import Larger
 from ggp.belief.sampler import LARGER, Finder
+from ggp.belief.samplers.hyperplay_sampler import Larger
 from ggp.belief.snapshots import read_bag
 from ggp.belief.turns.completions import LANES_AT_ONCE
 from ggp.gdl import canonical_term

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import HyperPlaySampler, PathTree
-from ggp.belief.finding.last_resorts import DrawnBoards
+from ggp.belief.samplers.last_observation import DrawnBoards
 from ggp.machine import Machine
 from ggp.machine.base import States
 from ggp.players import BeliefPlayer, Context, Decision, make_player, parse_spec, player_of
