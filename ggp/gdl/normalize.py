@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import product
 
 from ggp.errors import GDLError
@@ -588,6 +589,4 @@ def _evaluated_without(
 
 
 def _marked(atom: Atom, mark: str) -> Atom:
-    if isinstance(atom, Symbol):
-        return Symbol(atom.name + mark, atom.start)
-    return Compound(atom.name + mark, atom.args, atom.start)
+    return replace(atom, name=atom.name + mark)

@@ -29,7 +29,7 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.errors import GGPError, SolvingError
-from ggp.machine.base import UNKNOWN, IntArray, Machine, is_open, player_roles
+from ggp.machine.base import UNKNOWN, Machine, is_open, player_roles
 from ggp.machine.compiling.disk_cache import makers_version, user_cache
 from ggp.machine.compiling.kernel_version import code_version
 from ggp.machine.definition import GameDefinition
@@ -295,19 +295,17 @@ class SolvedPlayer(HyperPlay):
         return 0
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        place = self._place_at(bag.paths)
+        place = self._place_at(int(bag.paths[0]))
         policy = None if place is None else self._part.choices(place)
         if policy is None:
             return super().decide(bag, deadline)
         moves, shares = policy
         return self.mixed(moves, shares), self.unvalued(moves.tolist())
 
-    def _place_at(self, path: IntArray) -> int | None:
+    def _place_at(self, path: int) -> int | None:
         """The place in the solution at an incomplete path; None if it is lost."""
-        tree = self.tracker.tree
         place: int | None = self._part.start
-        for node in tree.beginnings(path)[1:]:
-            move, percepts, _ = tree.last_turns(node)[0].tolist()
+        for move, percepts, _ in self.tracker.tree.turns(path).tolist():
             if place is None or UNKNOWN in (move, percepts):
                 return None
             place = self._part.after(place, move, percepts)

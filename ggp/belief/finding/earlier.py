@@ -463,5 +463,4 @@ def redraws_of(
 ) -> Redraws:
     """The source of histories for a path that is not empty, on a `Redrawer`."""
     assert isinstance(machine, Redrawer)
-    turns = [tree.last_turns(node)[0] for node in tree.beginnings(np.array([path]))[1:]]
-    return machine.redraws(role, np.array(turns), rng)
+    return machine.redraws(role, tree.turns(path), rng)

@@ -139,7 +139,7 @@ class SolvedFinder:
             a bag; it is exact and empty if it is proved that there is no path.
         """
         self.solution = None
-        turns = _turns_of(self._tree, path)
+        turns = self._tree.turns(path)
         for window, bag in self._windows(role, turns, starts, rng):
             if budget.is_over:
                 return None
@@ -241,12 +241,6 @@ class SolvedFinder:
         """The exact set of an impossible path: empty."""
         empty = depleted_segments(self._machine, 1, keep_views=keep_views)
         return replace(empty, exact=np.ones(1, dtype=np.bool_), sizes=np.zeros(1))
-
-
-def _turns_of(tree: PathTree, path: int) -> IntArray:
-    """`[T, 3]` all turns of a path; see `PathTree.last_turns`."""
-    nodes = [node for (node,) in tree.beginnings(np.array([path]))[1:]]
-    return tree.last_turns(np.array(nodes, dtype=np.int64))
 
 
 def _spread(starts: Sequence[PathStart]) -> list[PathStart]:
@@ -556,7 +550,7 @@ class Solving(Finder):
         if not setting.tree.has_gap(path):
             self._followed = None
             return None
-        turns = _turns_of(setting.tree, path)
+        turns = setting.tree.turns(path)
         followed, stop = self._followed, setting.stop
         covered = turns[:0] if followed is None else turns[: len(followed.turns)]
         if followed is None or not np.array_equal(followed.turns, covered):

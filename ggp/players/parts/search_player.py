@@ -41,7 +41,7 @@ from ggp.machine.base import BoolArray, Machine, States
 from ggp.machine.boards import BoardRelation
 from ggp.players.options.evaluations import evaluation_of, file_field
 from ggp.players.options.opponents import learned_file, model_field, model_of
-from ggp.players.options.option_fields import choice, named, whole, wholes
+from ggp.players.options.option_fields import choice, whole, wholes
 from ggp.players.parts.belief_player import BeliefPlayer, RiskOptions, ponder_field
 from ggp.players.player import Choice, Context, MoveValue
 from ggp.run.whole_files import read_toml
@@ -165,7 +165,7 @@ class Rescue(StrEnum):
 def sampler_field(usual: str) -> Any:
     """The option `sampler`."""
     meaning = "sampler of its possible states; only hyperplay enumerates"
-    return named(usual, meaning, SAMPLERS)
+    return choice(usual, meaning, SAMPLERS)
 
 
 MAX_PARTICLES = 1000
