@@ -376,15 +376,7 @@ class Diagnosis:
         """Raise `GDLValidationError` about all errors, if there are any."""
         problems = errors(self.diagnostics())
         if problems:
-            first = problems[0]
-            raise GDLValidationError(
-                joined(problems),
-                rule=first.rule,
-                diagnostics=self.diagnostics(),
-                line=first.line,
-                column=first.column,
-                context=first.context,
-            )
+            raise GDLValidationError(joined(problems), self.diagnostics())
 
     def _add(self, severity: Severity, rule: str, message: str, offset: int) -> None:
         key = (rule, message, offset)

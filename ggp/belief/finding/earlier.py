@@ -122,7 +122,7 @@ class Earlier(Finder):
         *,
         leaves_time: bool = False,
     ) -> None:
-        self._setting, self._exact, self._forward = setting, exact, forward
+        self._setting, self._stored, self._forward = setting, exact.stored, forward
         self._trail, self._share = trail, OWN_SHARE if leaves_time else 1.0
         self._tries = 0  # from which bag an empty one is redrawn next
 
@@ -136,7 +136,7 @@ class Earlier(Finder):
         if len(paths) != 1 or not self._trail or self._is_blind(int(paths[0])):
             return False
         for _ in range(LONG_AGO):
-            if not tree.depth(int(node[0])) or self._exact.holds(node)[0]:
+            if not tree.depth(int(node[0])) or self._stored.holds(node)[0]:
                 return False
             node = tree.parents(node)
         return bool(self._starts(paths))
@@ -224,7 +224,7 @@ class Forward(Finder):
     """The last `Finder` of a sampler, which can help with every bag; see above."""
 
     def __init__(self, setting: Setting, exact: ExactSets) -> None:
-        self._setting, self._exact = setting, exact
+        self._setting, self._exact, self._stored = setting, exact, exact.stored
         self._tree, self._machine = setting.tree, setting.machine
 
     def helps(self, bags: Bags) -> BoolArray:
@@ -265,7 +265,7 @@ class Forward(Finder):
         """Bags of paths of equal length, sampled from the last exact set; see `sample_from`."""
         starts = paths
         # Back to the last beginning whose set is stored: before it nothing need be sampled.
-        while (unknown := ~self._exact.holds(starts) & (self._tree.depths(starts) > 0)).any():
+        while (unknown := ~self._stored.holds(starts) & (self._tree.depths(starts) > 0)).any():
             starts = np.where(unknown, self._tree.parents(starts), starts)
         depths = self._tree.depths(starts)
         order: list[IntArray] = []
@@ -315,8 +315,8 @@ class Forward(Finder):
 
     def _stored_or_initial(self, paths: IntArray) -> Segments:
         """The stored sets of paths; the initial state for empty paths."""
-        if self._exact.holds(paths).all():
-            return self._exact.get(paths)
+        if self._stored.holds(paths).all():
+            return self._stored.get(paths)
         return self._setting.beginning(len(paths))
 
     def _search(

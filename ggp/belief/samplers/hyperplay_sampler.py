@@ -128,9 +128,9 @@ class HyperPlaySampler(Setting):
 
         A bag for which no particle is found has no entries.
         """
-        self._exact.trim()
+        self._exact.stored.trim()
         self._exact.enumerate_from_start(role, paths)
-        sampled = np.flatnonzero(~self._exact.holds(paths))
+        sampled = np.flatnonzero(~self._exact.stored.holds(paths))
         return self._assemble(role, paths, sampled, self._sample(role, paths[sampled], rng))
 
     def advance(
@@ -148,9 +148,9 @@ class HyperPlaySampler(Setting):
         """
         role = bags.role
         paths = self.tree.extend(bags.paths, moves, percepts, refused)
-        self._exact.trim()
+        self._exact.stored.trim()
         self._exact.extend_bags(bags, paths)
-        sampled = np.flatnonzero(~self._exact.holds(paths))
+        sampled = np.flatnonzero(~self._exact.stored.holds(paths))
         if not len(sampled):
             bags = self._assemble(role, paths, sampled, None)
             # A window may be too old by now; none is open before finders are made.
@@ -168,7 +168,7 @@ class HyperPlaySampler(Setting):
             for finder in self._finders:
                 finder.learn(int(paths[0]), new_sets)
         self._exact.retry_shrunk(role, paths[sampled], new_sets.sizes)
-        inexact = np.flatnonzero(~self._exact.holds(paths[sampled]))
+        inexact = np.flatnonzero(~self._exact.stored.holds(paths[sampled]))
         return self._assemble(role, paths, sampled[inexact], new_sets.take(inexact))
 
     def _is_late(self) -> bool:
@@ -227,7 +227,9 @@ class HyperPlaySampler(Setting):
     @property
     def views(self) -> IntArray:
         """Nodes in use besides the paths of bags."""
-        return np.concatenate([self._exact.views, *(finder.views for finder in self._finders)])
+        return np.concatenate(
+            [self._exact.stored.views, *(finder.views for finder in self._finders)]
+        )
 
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
@@ -277,7 +279,7 @@ class HyperPlaySampler(Setting):
             self._exact_at = self.tree.depth(int(paths[0]))
         parts = [] if sets is None else [sets]
         if len(first):
-            parts.insert(0, self._exact.get(exact_paths[first]))
+            parts.insert(0, self._exact.stored.get(exact_paths[first]))
         if not parts:
             parts = [self.nothing(0)]
         return Bags(role, paths, segment, join(self.machine, parts))

@@ -493,7 +493,7 @@ class Solving(Finder):
     """
 
     def __init__(self, setting: Setting, exact: ExactSets, trail: BagHistory) -> None:
-        self._setting, self._exact, self._trail = setting, exact, trail
+        self._setting, self._stored, self._trail = setting, exact.stored, trail
         self._solver = SolvedFinder(setting.machine, setting.tree, setting.model)
         self._solves = is_solvable(setting.machine)
         self._followed: CompletePaths | None = None
@@ -634,7 +634,7 @@ class Solving(Finder):
         trail = self._trail.starts(self._setting.tree, path)
         starts = [start for start in trail if exact is None or start.back < exact]
         beginning = PathStart(len(nodes) - 1, self._setting.beginning(1))
-        whole = beginning if exact is None else PathStart(exact, self._exact.get(nodes[exact]))
+        whole = beginning if exact is None else PathStart(exact, self._stored.get(nodes[exact]))
         starts.append(whole)
         if self._followed is not None:
             back = len(nodes) - 1 - self._followed.first
@@ -644,4 +644,4 @@ class Solving(Finder):
 
     def _is_whole(self, node: IntArray) -> bool:
         """Whether the exact set of a path is stored, and windows may begin in all of it."""
-        return bool(self._exact.holds(node)[0]) and self._exact.get(node).counts[0] <= MAX_STARTS
+        return bool(self._stored.holds(node)[0]) and self._stored.get(node).counts[0] <= MAX_STARTS

@@ -757,14 +757,7 @@ def turns_of(tree: GambitTree, source: Source) -> tuple[int, ...]:
 
 def _refuse(source: Source, rule: str, message: str, start: int) -> NoReturn:
     problem = diagnose(source, "error", rule, message, start)
-    raise GDLValidationError(
-        str(problem),
-        rule=rule,
-        diagnostics=[problem],
-        line=problem.line,
-        column=problem.column,
-        context=problem.context,
-    )
+    raise GDLValidationError(str(problem), [problem])
 
 
 def _set_text(tree: GambitTree, number: int) -> str:

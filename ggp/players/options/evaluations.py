@@ -7,15 +7,14 @@ the games, and `evaluation=mine.npz` for a critic.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from ggp.errors import ConfigError
-from ggp.gdl.games import comes_with_games, find_companion
+from ggp.gdl.games import find_companion
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
-from ggp.players.options.option_fields import words
+from ggp.players.options.option_fields import file_field
 from ggp.registry import Registry
 from ggp.search.anytime import Deadline
 from ggp.search.leaf_values import StateValues
@@ -87,20 +86,6 @@ def evaluation_field(meaning: str) -> Any:
         return text
 
     return file_field(PLAYOUTS, meaning, check)
-
-
-def file_field(default: str, meaning: str, check: Callable[[str], str]) -> Any:
-    """An option that names a file, by its path or as one that comes with the games."""
-
-    def names_own_file(text: str) -> bool:
-        return text != default and not comes_with_games(text, ".toml")
-
-    def own_file(text: str) -> str:
-        return text if names_own_file(text) else ""
-
-    return words(
-        default, meaning, f"{default}|FILE", check, names_file=names_own_file, reads=own_file
-    )
 
 
 def evaluation_of(

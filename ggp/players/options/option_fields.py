@@ -17,6 +17,7 @@ from inspect import get_annotations
 from typing import Any, TypeVar
 
 from ggp.errors import ConfigError
+from ggp.gdl.games import comes_with_games
 from ggp.gdl.nearest import unknown
 
 MOST = 10**9
@@ -156,6 +157,20 @@ def words(
         return check(text)
 
     return _field(default, _Kind(read, form, meaning, usual, names_file=names_file, reads=reads))
+
+
+def file_field(default: str, meaning: str, check: Callable[[str], str]) -> Any:
+    """An option that names a file, by its path or as one that comes with the games."""
+
+    def names_own_file(text: str) -> bool:
+        return text != default and not comes_with_games(text, ".toml")
+
+    def own_file(text: str) -> str:
+        return text if names_own_file(text) else ""
+
+    return words(
+        default, meaning, f"{default}|FILE", check, names_file=names_own_file, reads=own_file
+    )
 
 
 def unused(value: Any, why: str) -> Any:

@@ -39,9 +39,9 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.machine.base import BoolArray, Machine, States
 from ggp.machine.boards import BoardRelation
-from ggp.players.options.evaluations import evaluation_of, file_field
+from ggp.players.options.evaluations import evaluation_of
 from ggp.players.options.opponents import learned_file, model_field, model_of
-from ggp.players.options.option_fields import choice, whole, wholes
+from ggp.players.options.option_fields import choice, file_field, whole, wholes
 from ggp.players.parts.belief_player import BeliefPlayer, RiskOptions, ponder_field
 from ggp.players.player import Choice, Context, MoveValue
 from ggp.run.whole_files import read_toml
