@@ -179,17 +179,12 @@ def check_playable(
     elif TERMINAL not in defined:
         message = "no rule for `terminal` can ever apply: no game ends"
         report.warn("no-terminal", message, written[TERMINAL])
-    scored = {
-        rule.head.args[0] for rule in rules if isinstance(rule.head, Compound) if _is_goal(rule)
-    }
+    goals = [rule.head for rule in rules if signature(rule.head) == GOAL]
+    scored = {head.args[0] for head in goals if isinstance(head, Compound)}
     for role in roles:
         if role != "random" and not any(isinstance(s, Variable) or str(s) == role for s in scored):
             place = places[Compound("role", (Symbol(role),))]
             report.warn("no-goal", f"role {role} has no goal: it counts as 0", place)
-
-
-def _is_goal(rule: NormalRule) -> bool:
-    return signature(rule.head) == GOAL
 
 
 def check_dependencies(rules: Sequence[NormalRule], report: Diagnosis) -> None:

@@ -150,8 +150,8 @@ def test_affordable_lanes_follow_the_speed_of_full_slices() -> None:
     first = watch.affordable(0.5)
     for _ in range(40):
         now[0] += 0.004
-        speed.look(now[0], speed.lanes())
-    slow = speed.lanes() / 0.004
+        speed.look(now[0], speed.lanes)
+    slow = speed.lanes / 0.004
     assert watch.affordable(0.5) == pytest.approx(0.5 * slow, rel=0.01)
     assert first is not None
     assert first > slow

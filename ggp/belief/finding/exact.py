@@ -59,23 +59,19 @@ class ExactSets:
             `EXPANSIONS_PER_ENTRY` for each entry it may have.
 
     Attributes:
+        enumerates: whether small sets are enumerated at all.
         stored: the sets by path.
     """
 
     def __init__(self, setting: Setting, limit: int, completions: int | None = None) -> None:
         self._setting, self._tree = setting, setting.tree
         bound = EXPANSIONS_PER_ENTRY * limit if completions is None else completions
-        self._default_bounds = limit, bound
+        self.enumerates, self._default_bounds = limit > 0, (limit, bound)
         self._limit, self._completions = self._default_bounds
         self.stored = SetTable(setting.machine, MAX_TABLE_ENTRIES)
         self._no_draws = np.random.default_rng(0)
         # By node: 0, or the size at which enumeration failed; the set must shrink before a retry.
         self._too_large = np.zeros(64)
-
-    @property
-    def enumerates(self) -> bool:
-        """Whether small sets are enumerated at all."""
-        return self._limit > 0
 
     def afford(self, completions: int | None) -> None:
         """Set the budget of a set in a turn: see `Enumerates.afford`."""

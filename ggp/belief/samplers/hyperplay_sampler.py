@@ -81,6 +81,7 @@ class HyperPlaySampler(Setting):
     ) -> None:
         super().__init__(machine, tree, **shared)
         self._exact = ExactSets(self, exact, completions)
+        self.enumerates = self._exact.enumerates
         self._exact_at = 0  # the last turn at which the bag of the match was exact
         self._follows, self._solves, self._rescues = follows, solves, rescues
 
@@ -108,11 +109,6 @@ class HyperPlaySampler(Setting):
     @property
     def _solving(self) -> Solving | None:
         return next((finder for finder in self._finders if isinstance(finder, Solving)), None)
-
-    @property
-    def enumerates(self) -> bool:
-        """Whether small information sets are enumerated."""
-        return self._exact.enumerates
 
     def afford(self, completions: int | None, is_past: Callable[[float], bool] = never) -> None:
         """See `Enumerates`."""

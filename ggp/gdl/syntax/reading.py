@@ -26,17 +26,20 @@ class Findings:
 
     With `lenient`, errors become warnings, and the parser leaves out the text in question. At most
     1,000 errors and 1,000 warnings are listed; one more diagnostic counts the others.
+
+    Attributes:
+        num_unreadable: number of calls of `error`, listed or not.
     """
 
     def __init__(self, source: Source, *, lenient: bool = False) -> None:
         self.source, self.lenient = source, lenient
         self._diagnostics: list[tuple[int, int, Diagnostic]] = []
         self._num: Counter[Severity] = Counter()
-        self._num_unreadable = 0
+        self.num_unreadable = 0
 
     def error(self, rule: str, message: str, offset: int) -> None:
         """Report a text that cannot be parsed."""
-        self._num_unreadable += 1
+        self.num_unreadable += 1
         if self.lenient:
             self._add("warning", rule, f"{message}; left out", offset)
         else:
@@ -45,11 +48,6 @@ class Findings:
     def warn(self, rule: str, message: str, offset: int) -> None:
         """Report a repair."""
         self._add("warning", rule, message, offset)
-
-    @property
-    def num_unreadable(self) -> int:
-        """Number of calls of `error`, listed or not."""
-        return self._num_unreadable
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """All diagnostics, in text order."""

@@ -34,7 +34,7 @@ from ggp.belief.snapshots import read_bag
 from ggp.belief.turns.completions import LANES_AT_ONCE
 from ggp.gdl import canonical_term
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
-from ggp.players.parts.guessed_states import GUESSED, GuessedStates
+from ggp.players.parts.without_belief import GUESSED, GuessedStates
 from ggp.players.player import ObservedTurn
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
@@ -510,20 +510,17 @@ class Slices:
 
     Attributes:
         size: particles to draw at once.
+        lanes: number of lanes to step until the next look at the clock.
         lanes_per_s: lanes that can be stepped in a second, in batches that fill a slice.
     """
 
     def __init__(self) -> None:
         self.size = FIRST_SIZE
         self.lanes_per_s = FIRST_LANES_PER_S
-        self._lanes = FIRST_LANES
+        self.lanes = FIRST_LANES
         self._began_s = self._looked_s = 0.0
         self._num_looks = 0
         self._slice_s = SLICE_S
-
-    def lanes(self) -> int:
-        """Number of lanes to step until the next look at the clock."""
-        return self._lanes
 
     def begin(self, now_s: float, until_s: float) -> None:
         """Begin work that must end at a given time."""
@@ -536,12 +533,12 @@ class Slices:
         took_s = now_s - self._looked_s
         self._looked_s = now_s
         self._num_looks += 1
-        if took_s > self._slice_s / 4 and 2 * num_lanes >= self._lanes:
+        if took_s > self._slice_s / 4 and 2 * num_lanes >= self.lanes:
             self.lanes_per_s += NEWS * (num_lanes / took_s - self.lanes_per_s)
         if took_s > self._slice_s:
-            self._lanes = max(self._lanes // 2, MIN_LANES)
-        elif took_s < self._slice_s / 4 and 2 * num_lanes >= self._lanes:
-            self._lanes = min(2 * self._lanes, LANES_AT_ONCE)
+            self.lanes = max(self.lanes // 2, MIN_LANES)
+        elif took_s < self._slice_s / 4 and 2 * num_lanes >= self.lanes:
+            self.lanes = min(2 * self.lanes, LANES_AT_ONCE)
 
     def end(self) -> None:
         """Record that a sample was drawn since `begin`, and adapt the size of the next one.
@@ -608,7 +605,7 @@ class BeliefWatch:
 
     def lanes(self) -> int:
         """Number of lanes to step until the next call; for `Sampler.lanes_at_once`."""
-        return LANES_AT_ONCE if self._deadline is None else self.slices.lanes()
+        return LANES_AT_ONCE if self._deadline is None else self.slices.lanes
 
 
 # ------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from ggp.belief import HyperPlaySampler, PathTree
 from ggp.errors import BeliefDepletedError, ReasonerLimitError
 from ggp.machine import Machine
 from ggp.players import BeliefPlayer, make_player, parse_spec
-from ggp.players.parts.guessed_states import GUESSED, ROUNDS
 from ggp.players.parts.tracker import Submission, Tracker
+from ggp.players.parts.without_belief import GUESSED, ROUNDS
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game, machine_of_rules
 

@@ -197,8 +197,8 @@ def looks(slices: Slices, seconds: list[float]) -> list[int]:
     slices.begin(now_s, now_s)
     for took_s in seconds:
         now_s += took_s
-        slices.look(now_s, slices.lanes())
-        sizes.append(slices.lanes())
+        slices.look(now_s, slices.lanes)
+        sizes.append(slices.lanes)
     return sizes
 
 
