@@ -35,27 +35,20 @@ class GDLError(GGPError):
     """A rulesheet, or a single term, that cannot be used.
 
     Attributes:
-        diagnostics: all errors and warnings, in text order; the message consists of the errors.
-            Empty if a single term was at fault.
+        diagnostics: all errors and warnings, in text order; the message consists of the errors,
+            of which there is at least one.
+        rule: short name of the rule that the first error breaks, printed in brackets.
         line: 1-based line of the first error; 0 if there is no text to point at.
         column: 1-based column of the first error; 0 if there is no text to point at.
         context: the line of text that the first error points at; "" if there is none.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        diagnostics: Sequence[Diagnostic] = (),
-        line: int = 0,
-        column: int = 0,
-        context: str = "",
-    ) -> None:
+    def __init__(self, message: str, diagnostics: Sequence[Diagnostic]) -> None:
         super().__init__(message)
         self.diagnostics = tuple(diagnostics)
-        self.line = line
-        self.column = column
-        self.context = context
+        first = next(problem for problem in diagnostics if problem.severity == "error")
+        self.rule, self.line, self.column = first.rule, first.line, first.column
+        self.context = first.context
 
 
 class GDLSyntaxError(GDLError):
@@ -63,26 +56,7 @@ class GDLSyntaxError(GDLError):
 
 
 class GDLValidationError(GDLError):
-    """A text that is GDL but unplayable, since it breaks a rule of the language.
-
-    Attributes:
-        rule: short name of the broken rule, printed in brackets after the message.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        rule: str,
-        diagnostics: Sequence[Diagnostic] = (),
-        line: int = 0,
-        column: int = 0,
-        context: str = "",
-    ) -> None:
-        super().__init__(
-            message, diagnostics=diagnostics, line=line, column=column, context=context
-        )
-        self.rule = rule
+    """A text that is GDL but unplayable, since it breaks a rule of the language."""
 
 
 class MachineError(GGPError):

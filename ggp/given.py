@@ -16,7 +16,6 @@ from ggp.gdl import parse_term
 from ggp.gdl.analysis.domains import Domains, Position, position
 from ggp.gdl.nearest import did_you_mean
 from ggp.gdl.program import TRUE
-from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.terms import Term, signature, variables
 from ggp.run.clocks import Clock
 from ggp.seeds import MAX_SEED, check_seed
@@ -149,8 +148,8 @@ def checked_fluent(text: object, domains: Domains | None) -> str:
         raise ConfigError(f"{_brief(text)} is not a fluent: it has a variable; name the values")
     wrong = None if domains is None else domains.impossible(term, FLUENT)
     if domains is not None and wrong is not None:
-        raise ConfigError(f"no rule makes {to_kif(term)} hold: {_expected(*wrong, domains)}")
-    return to_kif(term)
+        raise ConfigError(f"no rule makes {term} hold: {_expected(*wrong, domains)}")
+    return str(term)
 
 
 def _expected(part: Term, at: Position, domains: Domains) -> str:
@@ -159,7 +158,7 @@ def _expected(part: Term, at: Position, domains: Domains) -> str:
     listed = [*constants, *(f"({name}{' ?' * arity})" for name, arity in functions)]
     choices = ", ".join(listed[:_MAX_LISTED]) + (", ..." if len(listed) > _MAX_LISTED else "")
     hint = did_you_mean(signature(part)[0], (*constants, *(name for name, _ in functions)))
-    place = "the fluents are" if at == FLUENT else f"in place of {to_kif(part)} there can be"
+    place = "the fluents are" if at == FLUENT else f"in place of {part} there can be"
     return f"{place} {choices or 'nothing'}{hint}"
 
 

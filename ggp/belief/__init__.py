@@ -18,9 +18,19 @@ from ggp.belief.move_models import (
     log_likelihoods,
 )
 from ggp.belief.paths import DRAWN, FollowsPaths, PathTree
-from ggp.belief.sampler import MAX_ATTEMPTS, Enumerates, How, Quality, Sampler, in_words, quality_of
+from ggp.belief.sampler import (
+    MAX_ATTEMPTS,
+    POOL_LIMIT,
+    Enumerates,
+    How,
+    Quality,
+    Sampler,
+    SamplerSettings,
+    in_words,
+    quality_of,
+)
 from ggp.belief.samplers.board_maker import BoardMaker, DrawnPieces
-from ggp.belief.samplers.by_name import POOL_LIMIT, SAMPLERS, SamplerSettings, make_sampler
+from ggp.belief.samplers.by_name import SAMPLERS, make_sampler
 from ggp.belief.samplers.hyperplay_sampler import (
     DEFAULT_EXACT,
     OWN_COMPLETIONS,

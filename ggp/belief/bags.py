@@ -188,9 +188,8 @@ class Segments:
 
     def without_views(self, machine: Machine) -> Segments:
         """The same single set without views: entries of equal states are merged."""
-        first, group = first_seen(machine.groups(self.states))
+        first, weights = _distinct(machine, self.states, self.log_weights, None)
         merged = self._with_lanes(np.array([0, len(first)]), first, np.zeros(1, dtype=np.int64))
-        weights = log_sums(self.log_weights, group, len(first))
         sizes = np.where(self.exact, len(first), self.sizes)
         return replace(merged, log_weights=weights, sizes=sizes, views=None)
 
@@ -254,24 +253,12 @@ def pooled(machine: Machine, first_sample: Segments, second_sample: Segments) ->
     their starting weight that agrees with the path. So every expectation is the same as over all
     draws together. Equal entries are merged.
     """
-    entries = join(machine, [first_sample, second_sample])
-    log_weights = entries.log_weights + np.repeat(entries.log_masses, entries.counts)
-    keys = [machine.groups(entries.states)]
-    if entries.views is not None:
-        keys.extend(entries.views.T)
-    first, group = first_seen_columns(keys)
-    summed = log_sums(log_weights, group, len(first))
-    log_mass = log_sums(entries.log_masses, np.zeros(2, dtype=np.int64), 1)
-    count = len(first)
-    return Segments(
-        offsets_of(np.array([count])),
-        entries.states.take(first),
-        summed - log_mass,
-        np.zeros(1, dtype=np.bool_),
-        np.maximum(entries.sizes.max(keepdims=True), count),
-        log_mass,
-        None if entries.views is None else entries.views[first],
-    )
+    union = join(machine, [first_sample, second_sample])
+    log_weights = union.log_weights + np.repeat(union.log_masses, union.counts)
+    first, summed = _distinct(machine, union.states, log_weights, union.views)
+    log_mass = log_sums(union.log_masses, np.zeros(2, dtype=np.int64), 1)
+    sizes = np.maximum(union.sizes.max(keepdims=True), len(first))
+    return _sample_of(union.states, union.views, first, summed - log_mass, sizes, log_mass)
 
 
 def extended(machine: Machine, sets: Segments, sample: Segments) -> Segments:
@@ -283,17 +270,57 @@ def extended(machine: Machine, sets: Segments, sample: Segments) -> Segments:
     old_size, total = len(sets.states), len(sets.states) + len(sample.states)
     union = join(machine, [sets, sample])
     log_weights = union.log_weights + np.repeat(np.log(np.maximum(union.counts, 1)), union.counts)
-    keys = [machine.groups(union.states), *([] if union.views is None else union.views.T)]
+    first, summed = _distinct(machine, union.states, log_weights, union.views)
+    sizes = np.maximum(sets.sizes, len(first)) if old_size else np.full(1, MAX_COMPLETIONS)
+    log_masses = sets.log_masses + np.log(total / old_size) if old_size else np.zeros(1)
+    logs = summed - np.log(total)
+    return _sample_of(union.states, union.views, first, logs, sizes, log_masses)
+
+
+def united(machine: Machine, parts: list[Segments]) -> Segments:
+    """The union of several sets, weighted by their masses; equal entries are merged."""
+    union = join(machine, parts)
+    log_weights = union.log_weights + np.repeat(union.log_masses, union.counts)
+    return set_of(machine, union.states, log_weights, union.views)
+
+
+def set_of(
+    machine: Machine, states: States, log_weights: FloatArray, views: IntArray | None
+) -> Segments:
+    """One set of weighted entries, equal ones merged; not exact. Its mass is the sum of weights."""
+    first, summed = _distinct(machine, states, log_weights, views)
+    if not len(first):
+        return depleted_segments(machine, 1, keep_views=views is not None)
+    total = log_sums(summed, np.zeros(len(first), dtype=np.int64), 1)
+    return _sample_of(states, views, first, summed - total, np.full(1, float(len(first))), total)
+
+
+def _distinct(
+    machine: Machine, states: States, log_weights: FloatArray, views: IntArray | None
+) -> tuple[IntArray, FloatArray]:
+    """Indices of the distinct entries, and the log of the sum of weights of each."""
+    keys = [machine.groups(states), *([] if views is None else views.T)]
     first, group = first_seen_columns(keys)
-    summed = log_sums(log_weights, group, len(first))
+    return first, log_sums(log_weights, group, len(first))
+
+
+def _sample_of(
+    states: States,
+    views: IntArray | None,
+    lanes: IntArray,
+    log_weights: FloatArray,
+    sizes: FloatArray,
+    log_masses: FloatArray,
+) -> Segments:
+    """One set of some of these entries; not exact."""
     return Segments(
-        offsets_of(np.array([len(first)])),
-        union.states.take(first),
-        summed - np.log(total),
+        np.array([0, len(lanes)]),
+        states.take(lanes),
+        log_weights,
         np.zeros(1, dtype=np.bool_),
-        np.maximum(sets.sizes, len(first)) if old_size else np.full(1, MAX_COMPLETIONS),
-        sets.log_masses + np.log(total / old_size) if old_size else np.zeros(1),
-        None if union.views is None else union.views[first],
+        sizes,
+        log_masses,
+        None if views is None else views[lanes],
     )
 
 

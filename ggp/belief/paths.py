@@ -155,6 +155,10 @@ class PathTree:
         """
         return self._rows[nodes, 1:]
 
+    def turns(self, node: int) -> IntArray:
+        """`[T, 3]` all turns of a path, first to last: see `last_turns`."""
+        return self.last_turns(np.concatenate(self.beginnings(np.array([node])))[1:])
+
     def beginnings(self, nodes: IntArray, last: int | None = None) -> list[IntArray]:
         """The first 0, 1, ... turns of `[B]` paths of equal length T: T + 1 times `[B]` nodes.
 

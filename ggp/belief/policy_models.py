@@ -338,14 +338,13 @@ Strategy = dict[History, dict[str, float]]
 
 def history_of(machine: Machine, tree: PathTree, path: int) -> History | None:
     """A path in KIF; None if any turn is partly unknown."""
-    turns = []
-    for (node,) in tree.beginnings(np.array([path]))[1:]:
-        move, percepts, _ = tree.last_turns(np.array([node]))[0].tolist()
-        if UNKNOWN in (move, percepts):
-            return None
-        percept_texts = tuple(sorted(machine.percept_texts(percepts)))
-        turns.append((machine.move_text(move), percept_texts))
-    return tuple(turns)
+    turns = tree.turns(path)[:, :2]
+    if (turns == UNKNOWN).any():
+        return None
+    return tuple(
+        (machine.move_text(move), tuple(sorted(machine.percept_texts(percepts))))
+        for move, percepts in turns.tolist()
+    )
 
 
 def path_of(machine: Machine, tree: PathTree, role: int, history: History) -> int | None:

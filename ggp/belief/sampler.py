@@ -16,6 +16,7 @@ import numpy as np
 from ggp.belief.bags import Bags, Segments, depleted_segments, initial_segments
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.paths import PathTree
+from ggp.belief.samplers.board_maker import BoardMaker
 from ggp.belief.turns.completions import lanes_at_once, never
 from ggp.belief.turns.open_moves import MAX_COMPLETIONS
 from ggp.machine.base import BoolArray, IntArray, Machine
@@ -138,9 +139,9 @@ class Enumerates(Protocol):
 #                                        or unknown turns lately          paths followed on
 #     finding.earlier.Forward            nothing                          ever more samples from the
 #                                                                         last exact set, or it all
-#     finding.last_resorts.Larger        nothing                          states alone, with larger
+#     hyperplay_sampler.Larger           nothing                          states alone, with larger
 #                                                                         bounds
-#     finding.last_resorts.DrawnBoards   a file that describes boards     boards that agree with
+#     last_observation.DrawnBoards       a file that describes boards     boards that agree with
 #                                                                         recent percepts
 #
 # `docs/reference/belief.md` says what each finder guarantees and costs.
@@ -165,6 +166,27 @@ class Shared(TypedDict, total=False):
     keep_views: bool
     model: MoveModel
     stop: Callable[[], bool]
+
+
+POOL_LIMIT = 20_000
+"""Most states that samplers keep from turn to turn (paper 002)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerSettings:
+    """Settings of the sampler of a player's own bag; each sampler uses some of them.
+
+    Attributes:
+        exact: largest information set that is enumerated.
+        pool: most states that are kept from turn to turn.
+        maker: draws boards when no history is found.
+        rescues: whether to ask all finders when no particle is left.
+    """
+
+    exact: int
+    pool: int = POOL_LIMIT
+    maker: BoardMaker | None = None
+    rescues: bool = True
 
 
 class Setting:

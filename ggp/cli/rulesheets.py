@@ -58,9 +58,8 @@ from ggp.registry import Registry
 from ggp.report import Report, Table
 from ggp.search.moves import MoveLists
 from ggp.solve import build_tree, efg_lines
-from ggp.study.circles import circle
-from ggp.study.hints import hinted, unhinted
 from ggp.study.matches import LaneTurn
+from ggp.study.other_engines import circle, hinted, unhinted
 from ggp.study.rehearsal import (
     ERRORS,
     MatchBeginning,

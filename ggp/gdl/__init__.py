@@ -17,14 +17,11 @@ from ggp.launch import later
 if TYPE_CHECKING:
     from ggp.gdl.games import find_game, list_games, read_rulesheet
     from ggp.gdl.source import Diagnostic, Rulesheet, Source
-    from ggp.gdl.syntax.comments import print_sheet
     from ggp.gdl.syntax.parser import canonical_term, parse, parse_term, parse_terms
-    from ggp.gdl.syntax.printer import print_infix, print_kif, to_kif
+    from ggp.gdl.syntax.printer import print_infix, print_kif, print_sheet, to_kif
     from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable
 else:
-    __getattr__ = later(
-        __name__, "terms", "source", "syntax.printer", "syntax.comments", "syntax.parser", "games"
-    )
+    __getattr__ = later(__name__, "terms", "source", "syntax.printer", "syntax.parser", "games")
 
 __all__ = [
     "Compound",

@@ -36,6 +36,7 @@ from ggp.gdl.program import (
     NormalRule,
     Program,
     number_of,
+    unify,
 )
 from ggp.gdl.source import Diagnostic, Rulesheet, Severity, diagnose, errors, joined
 from ggp.gdl.syntax.reading import TUPLE
@@ -48,6 +49,7 @@ from ggp.gdl.terms import (
     Term,
     Variable,
     signature,
+    substitute,
     variables,
 )
 
@@ -177,17 +179,12 @@ def check_playable(
     elif TERMINAL not in defined:
         message = "no rule for `terminal` can ever apply: no game ends"
         report.warn("no-terminal", message, written[TERMINAL])
-    scored = {
-        rule.head.args[0] for rule in rules if isinstance(rule.head, Compound) if _is_goal(rule)
-    }
+    goals = [rule.head for rule in rules if signature(rule.head) == GOAL]
+    scored = {head.args[0] for head in goals if isinstance(head, Compound)}
     for role in roles:
         if role != "random" and not any(isinstance(s, Variable) or str(s) == role for s in scored):
             place = places[Compound("role", (Symbol(role),))]
             report.warn("no-goal", f"role {role} has no goal: it counts as 0", place)
-
-
-def _is_goal(rule: NormalRule) -> bool:
-    return signature(rule.head) == GOAL
 
 
 def check_dependencies(rules: Sequence[NormalRule], report: Diagnosis) -> None:
@@ -374,15 +371,7 @@ class Diagnosis:
         """Raise `GDLValidationError` about all errors, if there are any."""
         problems = errors(self.diagnostics())
         if problems:
-            first = problems[0]
-            raise GDLValidationError(
-                joined(problems),
-                rule=first.rule,
-                diagnostics=self.diagnostics(),
-                line=first.line,
-                column=first.column,
-                context=first.context,
-            )
+            raise GDLValidationError(joined(problems), self.diagnostics())
 
     def _add(self, severity: Severity, rule: str, message: str, offset: int) -> None:
         key = (rule, message, offset)
@@ -483,3 +472,50 @@ def goal_bounds(program: Program) -> tuple[float, float] | None:
         texts += domains.constants(at)
     numbers = [number for text in texts if (number := number_of(text)) is not None]
     return min([MIN_GOAL, *numbers]), max([MAX_GOAL, *numbers])
+
+
+# ------------------------------------------------------------------------
+# Games in which all players want the same, by the rules of `goal` alone.
+
+
+def shares_goals(program: Program) -> bool:
+    """Whether there are several players who get the same goal value in every state.
+
+    True only if it can be seen: the players must have the same goal rules, once a player stands in
+    place of the role, and conditions without variables that facts decide are left out.
+
+        >>> from ggp.gdl.normalize import load
+        >>> shares_goals(load("cooperative_spies")), shares_goals(load("tic_tac_toe"))
+        (True, False)
+    """
+    players = [Symbol(role) for role in program.roles if role != RANDOM]
+    return len(players) > 1 and len({_goals_of(program, player) for player in players}) == 1
+
+
+def _goals_of(program: Program, player: Symbol) -> frozenset[tuple[Term, frozenset[Literal]]]:
+    """The goal values of a player, each with the conditions under which it gets it."""
+    goals = set()
+    for rule in program.by_head.get(GOAL, ()):
+        assert isinstance(rule.head, Compound)
+        role, value = rule.head.args
+        binding = unify(role, player)
+        if binding is None:
+            continue
+        atoms = [(substitute(x.atom, binding), x.negated) for x in rule.body]
+        body = {Literal(atom, negated): _truth(program, atom) for atom, negated in atoms}  # type: ignore[arg-type]
+        if all(truth in (None, not literal.negated) for literal, truth in body.items()):
+            unknown = frozenset(literal for literal, truth in body.items() if truth is None)
+            goals.add((substitute(value, binding), unknown))
+    return frozenset(goals)
+
+
+def _truth(program: Program, atom: Term) -> bool | None:
+    """Whether an atom holds, if it has no variables and its relation has only facts; else None."""
+    if any(True for _ in variables(atom)):
+        return None
+    if isinstance(atom, Compound) and atom.name == "distinct":
+        return atom.args[0] != atom.args[1]
+    rules = program.by_head.get(signature(atom), ())
+    if not rules or any(rule.body for rule in rules):
+        return None
+    return any(rule.head == atom for rule in rules)

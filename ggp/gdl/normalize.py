@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import product
 
 from ggp.errors import GDLError
@@ -141,7 +142,7 @@ def _normalize(rulesheet: Rulesheet, report: Diagnosis, *, advises: bool = False
     check_vocabulary(rulesheet.rules, report)
     roles = check_roles(rulesheet.rules, report)
     rules = _unfold(_without_duplicates(rulesheet.rules, report))
-    rules = [rule for rule in rules if not _is_reserved(rule.head) and not _is_no_role(rule)]
+    rules = [rule for rule in rules if _may_be_given(rule)]
     if advises:
         check_notation(rulesheet, report)
         check_control(rulesheet.rules, roles, report)
@@ -194,15 +195,12 @@ def _check_unused(rules: Sequence[NormalRule], report: Diagnosis) -> None:
         check_endless(unused, report)
 
 
-def _is_reserved(head: Atom) -> bool:
-    return signature(head) in (TRUE, DOES)
-
-
-def _is_no_role(rule: NormalRule) -> bool:
-    """Whether a rule for `role` is not a fact about a name (see `check_roles`)."""
-    if signature(rule.head) != ROLE or not isinstance(rule.head, Compound):
-        return False
-    return bool(rule.body) or not isinstance(rule.head.args[0], Symbol)
+def _may_be_given(rule: NormalRule) -> bool:
+    """Whether a rulesheet may have a rule: `role` takes only facts about names (`check_roles`)."""
+    relation = signature(rule.head)
+    if relation == ROLE and isinstance(rule.head, Compound):
+        return not rule.body and isinstance(rule.head.args[0], Symbol)
+    return relation not in (TRUE, DOES)
 
 
 def _keep(rules: Sequence[NormalRule], relations: frozenset[Signature]) -> list[NormalRule]:
@@ -242,33 +240,24 @@ def _unfold(rules: Sequence[Rule]) -> list[NormalRule]:
     unfolded: list[NormalRule] = []
     for rule in rules:
         for new in unfolder.unfold(rule):
-            body = tuple(dict.fromkeys(x for x in new.body if not _always_distinct(x)))
-            if not any(_never_distinct(x) for x in body):
+            body = tuple(dict.fromkeys(x for x in new.body if _are_distinct(x) is not True))
+            if not any(_are_distinct(x) is False for x in body):
                 unfolded.append(NormalRule(new.head, body, new.start))
     return unfolded
 
 
-def _always_distinct(literal: Literal) -> bool:
-    atom = literal.atom
-    return (
-        literal.is_distinct
-        and isinstance(atom, Compound)
-        and all(isinstance(arg, Symbol) for arg in atom.args)
-        and atom.args[0] != atom.args[1]
-    )
-
-
-def _never_distinct(literal: Literal) -> bool:
-    atom = literal.atom
-    return literal.is_distinct and isinstance(atom, Compound) and atom.args[0] == atom.args[1]
-
-
-def _defined(rules: Sequence[NormalRule]) -> set[Signature]:
-    return {signature(rule.head) for rule in rules} | _GIVEN
+def _are_distinct(literal: Literal) -> bool | None:
+    """Whether the terms of a condition `distinct` always differ, or never; None if not known."""
+    if not literal.is_distinct or not isinstance(literal.atom, Compound):
+        return None
+    left, right = literal.atom.args
+    if left == right:
+        return False
+    return True if isinstance(left, Symbol) and isinstance(right, Symbol) else None
 
 
 def _report_undefined(rules: Sequence[NormalRule], report: Diagnosis) -> None:
-    defined = _defined(rules)
+    defined = {signature(rule.head) for rule in rules} | _GIVEN
     names = {name for name, _ in defined if ";" not in name}
     uses = _uses(rules)
     for rule in (rule for rule in rules if signature(rule.head) not in IGNORED):
@@ -309,7 +298,7 @@ def _without_undefined(rules: Sequence[NormalRule]) -> list[NormalRule]:
     apply, so it goes; if it was the last rule of its relation, that becomes undefined as well.
     """
     num_rules = Counter(signature(rule.head) for rule in rules)
-    defined = _defined(rules)
+    defined = {*num_rules, *_GIVEN}
     users: dict[Signature, list[int]] = {}
     for index, rule in enumerate(rules):
         for sig in {signature(x.atom) for x in rule.body if not x.negated}:
@@ -588,6 +577,4 @@ def _evaluated_without(
 
 
 def _marked(atom: Atom, mark: str) -> Atom:
-    if isinstance(atom, Symbol):
-        return Symbol(atom.name + mark, atom.start)
-    return Compound(atom.name + mark, atom.args, atom.start)
+    return replace(atom, name=atom.name + mark)

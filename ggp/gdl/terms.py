@@ -109,6 +109,16 @@ def signature(term: Term) -> Signature:
     return term.name, 0
 
 
+def arguments(term: Term) -> tuple[Term, ...]:
+    """The arguments of a compound; other terms have none."""
+    return term.args if isinstance(term, Compound) else ()
+
+
+def applied(name: str, args: tuple[Term, ...]) -> Symbol | Compound:
+    """A name with these arguments, or alone if there are none."""
+    return Compound(name, args) if args else Symbol(name)
+
+
 def variables(term: Term) -> Iterator[Variable]:
     """Every occurrence of a variable in a term, left to right, repeats included."""
     if isinstance(term, Variable):

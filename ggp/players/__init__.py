@@ -3,7 +3,7 @@
 `player` is their interface, and `spec` their registry. Each player has a module with its options,
 such as `random_legal`, `hyperplay` and `pimc`. Shared code is in rooms: `parts` has the base
 classes, `options` the options that many players have, `choosing` picks the player that suits a
-game, and `elsewhere` loads players of other packages. `spiel_bot` is in the lab of OpenSpiel.
+game, and `elsewhere` has decisions as JSON. `spiel_bot` is in the lab of OpenSpiel.
 """
 
 from typing import TYPE_CHECKING

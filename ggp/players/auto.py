@@ -27,8 +27,7 @@ from ggp.players.mcts import MCTS, MCTSOptions, learn_field
 from ggp.players.options.evaluations import learner_of_values
 from ggp.players.options.opponents import UNIFORM_MODEL
 from ggp.players.options.option_fields import whole
-from ggp.players.parts.belief_player import BeliefPlayer, ponder_field, ponder_share
-from ggp.players.parts.risk import RiskOptions
+from ggp.players.parts.belief_player import BeliefPlayer, RiskOptions, ponder_field, ponder_share
 from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.pimc import Pimc, PimcOptions
 from ggp.players.player import Context, Decision, ObservedTurn, Preparing

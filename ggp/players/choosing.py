@@ -29,13 +29,12 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.errors import GGPError, SolvingError
-from ggp.gdl import canonical_term
-from ggp.machine.base import Machine, is_open, player_roles
+from ggp.machine.base import UNKNOWN, Machine, is_open, player_roles
 from ggp.machine.compiling.disk_cache import makers_version, user_cache
 from ggp.machine.compiling.kernel_version import code_version
 from ggp.machine.definition import GameDefinition
 from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
-from ggp.players.parts.risk import Risk
+from ggp.players.parts.belief_player import Risk
 from ggp.players.player import Choice, Context, ObservedTurn
 from ggp.search.anytime import Deadline, OutOfTime, check, timed_machine
 from ggp.search.layers import Layers
@@ -290,40 +289,27 @@ class SolvedPlayer(HyperPlay):
     def __init__(self, part: RolePart, risk: Risk, context: Context) -> None:
         super().__init__(HyperPlayOptions(risk=risk), context)
         self._part = part
-        self._path: int | None = part.start
-
-    def observe(
-        self,
-        move: str | None,
-        percepts: Sequence[str] | None,
-        *,
-        submitted: str | None = None,
-        in_time: bool = True,
-        deadline: Deadline | None = None,
-    ) -> None:
-        super().observe(move, percepts, submitted=submitted, in_time=in_time, deadline=deadline)
-        turn_ids = self._ids(move, percepts)
-        if self._path is not None:
-            self._path = None if turn_ids is None else self._part.after(self._path, *turn_ids)
 
     def resume(self, snapshot: str, turns: Sequence[ObservedTurn]) -> int:
-        """See `Believing`: it needs every turn, and in a small game they are soon followed."""
+        """See `Believing`: in a small game all turns are soon followed."""
         return 0
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        policy = None if self._path is None else self._part.choices(self._path)
+        place = self._place_at(int(bag.paths[0]))
+        policy = None if place is None else self._part.choices(place)
         if policy is None:
             return super().decide(bag, deadline)
         moves, shares = policy
         return self.mixed(moves, shares), self.unvalued(moves.tolist())
 
-    def _ids(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int] | None:
-        """The machine's ids of a turn; None if it is unknown, or not in the rules."""
-        if move is None or percepts is None:
-            return None
-        move_id = self.machine.move_id(canonical_term(move))
-        percept_id = self.machine.percept_id([canonical_term(percept) for percept in percepts])
-        return None if move_id is None or percept_id is None else (move_id, percept_id)
+    def _place_at(self, path: int) -> int | None:
+        """The place in the solution at an incomplete path; None if it is lost."""
+        place: int | None = self._part.start
+        for move, percepts, _ in self.tracker.tree.turns(path).tolist():
+            if place is None or UNKNOWN in (move, percepts):
+                return None
+            place = self._part.after(place, move, percepts)
+        return place
 
 
 class Looked(NamedTuple):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ggp.belief import Bags
-from ggp.players.parts.belief_player import BeliefPlayer
-from ggp.players.parts.risk import RiskOptions
+from ggp.players.parts.belief_player import BeliefPlayer, RiskOptions
 from ggp.players.player import Choice
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates

@@ -10,8 +10,7 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.belief.policy_models import history_of, read_strategies
 from ggp.players.options.option_fields import words
-from ggp.players.parts.belief_player import BeliefPlayer
-from ggp.players.parts.risk import RiskOptions
+from ggp.players.parts.belief_player import BeliefPlayer, RiskOptions
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates

@@ -15,8 +15,7 @@ from ggp.belief import Bags
 from ggp.errors import ConfigError, GGPError
 from ggp.machine.base import States
 from ggp.players.options.option_fields import whole
-from ggp.players.parts.belief_player import BeliefPlayer, ponder_field, ponder_share
-from ggp.players.parts.risk import RiskOptions
+from ggp.players.parts.belief_player import BeliefPlayer, RiskOptions, ponder_field, ponder_share
 from ggp.players.player import Choice, Context, MoveValue
 from ggp.search.anytime import Deadline
 from ggp.search.puzzles import Line, PuzzleSearch, is_puzzle, replayed

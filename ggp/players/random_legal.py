@@ -8,9 +8,8 @@ import numpy as np
 
 from ggp.belief import Bags, PathTree, Sampler, SamplerSettings, make_sampler
 from ggp.belief.samplers.by_name import LOS
-from ggp.players.options.board_makers import NONE, board_maker_of, boards_field
-from ggp.players.parts.belief_player import BeliefPlayer
-from ggp.players.parts.risk import RiskOptions
+from ggp.players.parts.belief_player import BeliefPlayer, RiskOptions
+from ggp.players.parts.search_player import NONE, board_maker_of, boards_field
 from ggp.players.player import Choice
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates

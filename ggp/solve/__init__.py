@@ -10,8 +10,8 @@
 
 A machine goes in; strategies and their values come out. Begin with `solver`, which chooses the
 method for a game and for each part of it. `tree_builder` makes the `tree`, which can be written as
-a file for other programs, and `forest` evaluates strategies on it. `positions` (with
-`matrix_kernels`) solves games in which everybody knows the state, without a tree. `regret` finds
+a file for other programs, and `forest` evaluates strategies on it. `positions`
+solves games in which everybody knows the state, without a tree. `regret` finds
 strategies where linear programs would be too large; `exploitation` evaluates players.
 """
 

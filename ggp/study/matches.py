@@ -207,12 +207,12 @@ class KnownSets:
             increasing indices of the paths whose sets could be enumerated, and these sets; None if
             there are none.
         """
-        self._exact.trim()
+        self._exact.stored.trim()
         self._exact.enumerate_from_start(role, paths)
-        indices = np.flatnonzero(self._exact.holds(paths))
+        indices = np.flatnonzero(self._exact.stored.holds(paths))
         if not len(indices):
             return indices, None
-        sets = self._exact.get(paths[indices])
+        sets = self._exact.stored.get(paths[indices])
         return indices, Bags(role, paths[indices], np.arange(len(indices)), sets)
 
 

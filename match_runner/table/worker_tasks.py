@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from ggp.errors import ConfigError, GGPError, MatchError
-from ggp.gdl.analysis.common_goals import shares_goals
 from ggp.gdl.analysis.told_moves import move_percept
+from ggp.gdl.formal import shares_goals
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import errors
 from ggp.machine import Limits, Machine, build_machine

@@ -14,9 +14,7 @@ from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
 from ggp.players import make_player, parse_spec
-from ggp.players.parts import slices
-from ggp.players.parts.slices import BeliefWatch
-from ggp.players.parts.tracker import Submission, Tracker
+from ggp.players.parts.tracker import BeliefWatch, Submission, Tracker
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_rules
 
@@ -129,7 +127,8 @@ def test_a_set_is_enumerated_if_there_is_time(lanes_per_s: float, is_exact: bool
 
 
 def test_slow_enumeration_leaves_time_to_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "FIRST_LANES_PER_S", 1e9)  # it expects a fast machine
+    # It expects a fast machine.
+    monkeypatch.setattr("ggp.players.parts.tracker.FIRST_LANES_PER_S", 1e9)
     machine = machine_of_rules(PAIRS, "propnet")
     sampler = HyperPlaySampler(machine, PathTree(machine), capacity=16, follows=True)
     tracker = Tracker(sampler, machine, 0, np.random.default_rng(0))
@@ -151,8 +150,8 @@ def test_affordable_lanes_follow_the_speed_of_full_slices() -> None:
     first = watch.affordable(0.5)
     for _ in range(40):
         now[0] += 0.004
-        speed.look(now[0], speed.lanes())
-    slow = speed.lanes() / 0.004
+        speed.look(now[0], speed.lanes)
+    slow = speed.lanes / 0.004
     assert watch.affordable(0.5) == pytest.approx(0.5 * slow, rel=0.01)
     assert first is not None
     assert first > slow

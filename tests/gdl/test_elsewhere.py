@@ -27,7 +27,7 @@ from ggp.gdl.elsewhere import CLINGO, ENGINES, ROWS
 from ggp.gdl.normalize import normalize, validate
 from ggp.gdl.source import Rulesheet
 from ggp.machine import build_machine
-from ggp.study.hints import hinted, unhinted
+from ggp.study.other_engines import hinted, unhinted
 from tests.support.games import REPOSITORY, build_here
 
 NAMES = re.compile(r"[^\s(),;]+")

@@ -9,7 +9,7 @@ from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Limits, Machine
-from ggp.players.known_state import ENOUGH_MOVES, KnownStatePlayer
+from ggp.players.parts.without_belief import ENOUGH_KNOWN, KnownStatePlayer
 from tests.support.games import BACKENDS, build_here, machine_of_game
 
 NUMBERS = " ".join(f"(num {number})" for number in range(300))
@@ -73,7 +73,7 @@ def test_follower_lists_only_some_of_billions_of_moves(when: str) -> None:
     with pytest.raises(ReasonerLimitError):
         machine.legal(machine.initial(), 0)
     player = follower(machine)
-    assert len(player.choose().values) == ENOUGH_MOVES
+    assert len(player.choose().values) == ENOUGH_KNOWN
     last = "(pick 299 299 299 299)"
     player.observe(last, [f"(did xplayer {last})", "(did oplayer (pick 7))"])
     move = player.choose().move

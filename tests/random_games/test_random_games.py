@@ -10,7 +10,8 @@ import pytest
 
 from ggp.belief import UNIFORM, Bags, HyperPlaySampler, PathTree, never
 from ggp.belief.bags import initial_segments
-from ggp.belief.solving.finder import MAX_CONFLICTS, SolvedFinder, WindowStart
+from ggp.belief.finding.earlier import PathStart
+from ggp.belief.solving.finder import MAX_CONFLICTS, SolvedFinder
 from ggp.belief.solving.unrolling import Spent, is_solvable
 from ggp.search.playouts import PlayoutSearch
 from tests.random_games.cases import Case, case, changed, exact_bag, node_of, role_of, some_games
@@ -97,7 +98,7 @@ def test_solving_alone_finds_what_there_is_and_proves_what_is_not(seeds: range) 
             expected = truth(at, path)
             tree = PathTree(at.machine)
             node = int(node_of(at, tree, path)[0])
-            start = WindowStart(len(path), initial_segments(at.machine, 1, keep_views=False))
+            start = PathStart(len(path), initial_segments(at.machine, 1, keep_views=False))
             solved_bag = SolvedFinder(at.machine, tree, UNIFORM).find(
                 role_of(at),
                 node,

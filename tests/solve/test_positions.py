@@ -7,7 +7,7 @@ import pytest
 
 from ggp.errors import SolvingError
 from ggp.machine.base import FloatArray
-from ggp.solve import TreeBounds, build_tree, matrix_kernels, positions, solve
+from ggp.solve import TreeBounds, build_tree, positions, solve
 from ggp.solve.forest import evaluate
 from ggp.solve.positions import PositionBounds, PositionPart, PositionSolution, solve_positions
 from tests.solve.games import ROCK_PAPER_SCISSORS
@@ -88,7 +88,7 @@ def test_nobody_can_exploit_what_is_played_in_any_information_set(rules: str) ->
 
 def test_kernels_do_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = solved(COLLECTING)
-    monkeypatch.setattr(positions, "back_up", matrix_kernels.back_up.py_func)
+    monkeypatch.setattr(positions, "back_up", positions.back_up.py_func)
     written = solved(COLLECTING)
     assert written.values == pytest.approx(compiled.values, abs=1e-9)
     for plain_plan, compiled_plan in zip(written.plans, compiled.plans, strict=True):
@@ -109,7 +109,7 @@ def plans(payoffs: FloatArray) -> tuple[float, float]:
     padded[:rows, :columns] = payoffs
     x, y = np.zeros(rows), np.zeros(columns)
     tableau, labels = np.zeros((most, most)), np.zeros(2 * most, dtype=np.int64)
-    matrix_kernels.solve_matrix(padded, rows, columns, x, y, tableau, labels)
+    positions.solve_matrix(padded, rows, columns, x, y, tableau, labels)
     assert x.sum() == pytest.approx(1)
     assert y.sum() == pytest.approx(1)
     assert min(x.min(), y.min()) >= 0

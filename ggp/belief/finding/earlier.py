@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,12 +48,19 @@ MAX_KEPT = 1 << 13
 """Most entries of a bag that is remembered: bounds memory."""
 
 
+class PathStart(NamedTuple):
+    """A bag of an earlier turn: one set, `back` turns before the end of a path."""
+
+    back: int
+    bag: Segments
+
+
 class BagHistory:
     """Sampled bags of the beginnings of one path."""
 
     def __init__(self) -> None:
         self._sets: dict[int, tuple[int, Segments]] = {}
-        self._starts: tuple[int, list[tuple[int, Segments]]] | None = None  # of the last path
+        self._starts: tuple[int, list[PathStart]] | None = None  # of the last path
 
     def __len__(self) -> int:
         """Number of bags."""
@@ -84,12 +92,12 @@ class BagHistory:
             if depth - turn < NEAR * (turn & -turn if turn else depth + 1)
         }
 
-    def starts(self, tree: PathTree, path: int) -> list[tuple[int, Segments]]:
-        """The remembered bags of a path, each with its turns before the end; latest first."""
+    def starts(self, tree: PathTree, path: int) -> list[PathStart]:
+        """The remembered bags of a path, latest first."""
         if self._starts is None or self._starts[0] != path:
             nodes = [int(node) for (node,) in tree.beginnings(np.array([path]))][-2::-1]
             bags = [
-                (back, self._sets[node][1])
+                PathStart(back, self._sets[node][1])
                 for back, node in enumerate(nodes, start=1)
                 if node in self._sets
             ]
@@ -114,7 +122,7 @@ class Earlier(Finder):
         *,
         leaves_time: bool = False,
     ) -> None:
-        self._setting, self._exact, self._forward = setting, exact, forward
+        self._setting, self._stored, self._forward = setting, exact.stored, forward
         self._trail, self._share = trail, OWN_SHARE if leaves_time else 1.0
         self._tries = 0  # from which bag an empty one is redrawn next
 
@@ -128,7 +136,7 @@ class Earlier(Finder):
         if len(paths) != 1 or not self._trail or self._is_blind(int(paths[0])):
             return False
         for _ in range(LONG_AGO):
-            if not tree.depth(int(node[0])) or self._exact.holds(node)[0]:
+            if not tree.depth(int(node[0])) or self._stored.holds(node)[0]:
                 return False
             node = tree.parents(node)
         return bool(self._starts(paths))
@@ -180,7 +188,7 @@ class Earlier(Finder):
             return bool(tree.last_turns(np.array([path]))[0, 1] == UNKNOWN)
         return tree.has_gap(path)
 
-    def _starts(self, paths: IntArray) -> list[tuple[int, Segments]]:
+    def _starts(self, paths: IntArray) -> list[PathStart]:
         return self._trail.starts(self._setting.tree, int(paths[0]))
 
     def learn(self, path: int, sets: Segments) -> None:
@@ -216,7 +224,7 @@ class Forward(Finder):
     """The last `Finder` of a sampler, which can help with every bag; see above."""
 
     def __init__(self, setting: Setting, exact: ExactSets) -> None:
-        self._setting, self._exact = setting, exact
+        self._setting, self._exact, self._stored = setting, exact, exact.stored
         self._tree, self._machine = setting.tree, setting.machine
 
     def helps(self, bags: Bags) -> BoolArray:
@@ -257,7 +265,7 @@ class Forward(Finder):
         """Bags of paths of equal length, sampled from the last exact set; see `sample_from`."""
         starts = paths
         # Back to the last beginning whose set is stored: before it nothing need be sampled.
-        while (unknown := ~self._exact.holds(starts) & (self._tree.depths(starts) > 0)).any():
+        while (unknown := ~self._stored.holds(starts) & (self._tree.depths(starts) > 0)).any():
             starts = np.where(unknown, self._tree.parents(starts), starts)
         depths = self._tree.depths(starts)
         order: list[IntArray] = []
@@ -307,8 +315,8 @@ class Forward(Finder):
 
     def _stored_or_initial(self, paths: IntArray) -> Segments:
         """The stored sets of paths; the initial state for empty paths."""
-        if self._exact.holds(paths).all():
-            return self._exact.get(paths)
+        if self._stored.holds(paths).all():
+            return self._stored.get(paths)
         return self._setting.beginning(len(paths))
 
     def _search(
@@ -419,7 +427,7 @@ class HistoryFinder(Finder):
             self._redraws = path, redraws_of(machine, tree, role, path, rng)
         redraws = self._redraws[1]
         trail = self._trail.starts(tree, path)
-        starts = trail[0][1].states if trail else machine.initial(1)
+        starts = trail[0].bag.states if trail else machine.initial(1)
         if self._unfinished is not None:
             starts = machine.concatenate([self._unfinished, starts])
         fruitless, stop = 0, self._setting.stop
@@ -455,5 +463,4 @@ def redraws_of(
 ) -> Redraws:
     """The source of histories for a path that is not empty, on a `Redrawer`."""
     assert isinstance(machine, Redrawer)
-    turns = [tree.last_turns(node)[0] for node in tree.beginnings(np.array([path]))[1:]]
-    return machine.redraws(role, np.array(turns), rng)
+    return machine.redraws(role, tree.turns(path), rng)

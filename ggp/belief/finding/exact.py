@@ -57,22 +57,21 @@ class ExactSets:
         limit: largest set that is enumerated; 0 never enumerates.
         completions: lanes that may be stepped for a set in one turn; by default
             `EXPANSIONS_PER_ENTRY` for each entry it may have.
+
+    Attributes:
+        enumerates: whether small sets are enumerated at all.
+        stored: the sets by path.
     """
 
     def __init__(self, setting: Setting, limit: int, completions: int | None = None) -> None:
         self._setting, self._tree = setting, setting.tree
         bound = EXPANSIONS_PER_ENTRY * limit if completions is None else completions
-        self._default_bounds = limit, bound
+        self.enumerates, self._default_bounds = limit > 0, (limit, bound)
         self._limit, self._completions = self._default_bounds
-        self._table = SetTable(setting.machine, MAX_TABLE_ENTRIES)
+        self.stored = SetTable(setting.machine, MAX_TABLE_ENTRIES)
         self._no_draws = np.random.default_rng(0)
         # By node: 0, or the size at which enumeration failed; the set must shrink before a retry.
         self._too_large = np.zeros(64)
-
-    @property
-    def enumerates(self) -> bool:
-        """Whether small sets are enumerated at all."""
-        return self._limit > 0
 
     def afford(self, completions: int | None) -> None:
         """Set the budget of a set in a turn: see `Enumerates.afford`."""
@@ -82,39 +81,22 @@ class ExactSets:
             self._limit = max(self._limit, entries)
             self._completions = max(completions, EXPANSIONS_PER_ENTRY * self._default_bounds[0])
 
-    def holds(self, nodes: IntArray) -> BoolArray:
-        """`[B]` whether the set of each path is stored."""
-        return self._table.holds(nodes)
-
-    def get(self, nodes: IntArray) -> Segments:
-        """Stored sets of `[B]` paths, in this order, repeats allowed; B > 0."""
-        return self._table.get(nodes)
-
-    def trim(self) -> None:
-        """Forget the least recently used sets, if there are too many."""
-        self._table.trim()
-
-    @property
-    def views(self) -> IntArray:
-        """Nodes in the views of all stored sets: see `Segments.views`."""
-        return self._table.views
-
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
         self._reserve(len(numbers))
         surviving = np.flatnonzero(numbers >= 0)
         self._too_large = self._too_large[surviving]
-        self._table.renumber(numbers)
+        self.stored.renumber(numbers)
 
     def extend_bags(self, bags: Bags, nodes: IntArray) -> None:
         """For each exact bag, enumerate the set of its path one turn later (`nodes`)."""
         if not self.enumerates:
             return
         exact = np.flatnonzero(bags.exact)
-        missing = exact[~self._table.holds(bags.paths[exact])]
+        missing = exact[~self.stored.holds(bags.paths[exact])]
         if len(missing):
             missing = missing[first_seen(bags.paths[missing])[0]]
-            self._table.add(bags.paths[missing], bags.sets.take(bags.segment[missing]))
+            self.stored.add(bags.paths[missing], bags.sets.take(bags.segment[missing]))
         self._extend_stored(bags.role, nodes[exact])
 
     def _extend_stored(self, role: int, nodes: IntArray) -> None:
@@ -126,16 +108,16 @@ class ExactSets:
         if not len(nodes):
             return
         if not self._tree.depth(int(nodes[0])):
-            self._table.add(nodes, self._setting.beginning(len(nodes)))
+            self.stored.add(nodes, self._setting.beginning(len(nodes)))
             return
         parents = self._tree.parents(nodes)
         # The successor of a set that was too large is not tried either; its size is unknown.
         self._too_large[nodes[self._too_large[parents] > 0]] = np.inf
-        ready = self._table.holds(parents)
+        ready = self.stored.holds(parents)
         if not ready.all():
             nodes, parents = nodes[ready], parents[ready]
         if len(nodes):
-            self._advance_and_store(role, nodes, self._table.get(parents))
+            self._advance_and_store(role, nodes, self.stored.get(parents))
 
     def enumerate_from_start(self, role: int, nodes: IntArray) -> None:
         """Enumerate the sets of `[B]` paths of equal length, and of all their prefixes."""
@@ -162,7 +144,7 @@ class ExactSets:
         if not self.enumerates:
             return
         self._reserve(len(self._tree))
-        small = np.flatnonzero((sizes <= self._limit) & ~self._table.holds(nodes))
+        small = np.flatnonzero((sizes <= self._limit) & ~self.stored.holds(nodes))
         small = small[first_seen(nodes[small])[0]]
         nodes, sizes = nodes[small], sizes[small]
         # Inherit the size at which the parent failed; otherwise take that of this path.
@@ -178,7 +160,7 @@ class ExactSets:
         indices, sets, _ = self.enumerate_within(role, nodes, self._completions, stop=self._is_late)
         fits = np.flatnonzero(sets.counts <= self._limit)
         self._too_large[nodes[indices[fits]]] = 0
-        self._table.add(nodes[indices[fits]], sets.take(fits))
+        self.stored.add(nodes[indices[fits]], sets.take(fits))
 
     def enumerate_within(
         self,
@@ -219,12 +201,14 @@ class ExactSets:
         alive = np.arange(len(nodes))
         prefixes = self._tree.beginnings(nodes)
         set_nodes, sets = np.full(1, role), self._setting.beginning(1)
-        stored = 0
+        begin = 0
         if len(nodes) == 1:
-            stored = max((at for at, node in enumerate(prefixes) if self.holds(node)[0]), default=0)
-        if stored:
-            set_nodes, sets = prefixes[stored], self.get(prefixes[stored])
-        for level in prefixes[stored + 1 :]:
+            begin = max(
+                (i for i, node in enumerate(prefixes) if self.stored.holds(node)), default=0
+            )
+        if begin:
+            set_nodes, sets = prefixes[begin], self.stored.get(prefixes[begin])
+        for level in prefixes[begin + 1 :]:
             if stop():
                 return alive[:0], self._setting.nothing(0), stepped
             steps = level[alive]
@@ -255,10 +239,10 @@ class ExactSets:
                 role, sets, batch, limit, self._completions, self._is_late
             ).sets
             if successors.exact.all():
-                self._table.add(batch, successors)
+                self.stored.add(batch, successors)
                 continue
             exact = np.flatnonzero(successors.exact)
-            self._table.add(batch[exact], successors.take(exact))
+            self.stored.add(batch[exact], successors.take(exact))
             if self._is_late():
                 return  # sets may be cut short by the clock rather than too large
             large = np.flatnonzero(~successors.exact)
@@ -285,7 +269,7 @@ class ExactSets:
     def _untried(self, nodes: IntArray) -> IntArray:
         """The distinct paths among `[B]` whose sets are neither stored nor proved too large."""
         self._reserve(len(self._tree))
-        nodes = nodes[~self._table.holds(nodes) & (self._too_large[nodes] == 0)]
+        nodes = nodes[~self.stored.holds(nodes) & (self._too_large[nodes] == 0)]
         return nodes[first_seen(nodes)[0]] if len(nodes) else nodes
 
     def _reserve(self, num_nodes: int) -> None:

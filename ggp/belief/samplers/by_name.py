@@ -5,38 +5,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, Unpack
 
 from ggp.belief.paths import PathTree
-from ggp.belief.sampler import Sampler, Shared
-from ggp.belief.samplers.board_maker import BoardMaker
-from ggp.belief.samplers.hyperplay_sampler import OWN_COMPLETIONS, HyperPlaySampler
-from ggp.belief.samplers.last_observation import LastObservation
+from ggp.belief.sampler import Sampler, SamplerSettings, Shared
 from ggp.machine.base import Machine
 from ggp.registry import Registry
 
-POOL_LIMIT = 20_000
-"""Most states that samplers keep from turn to turn (paper 002)."""
-
 HYPERPLAY, LOS = "hyperplay", "los"
-
-
-@dataclass(frozen=True, slots=True)
-class SamplerSettings:
-    """Settings of the sampler of a player's own bag; each sampler uses some of them.
-
-    Attributes:
-        exact: largest information set that is enumerated.
-        pool: most states that are kept from turn to turn.
-        maker: draws boards when no history is found.
-        rescues: whether to ask all finders when no particle is left.
-    """
-
-    exact: int
-    pool: int = POOL_LIMIT
-    maker: BoardMaker | None = None
-    rescues: bool = True
 
 
 class SamplerMaker(Protocol):
@@ -51,33 +27,13 @@ class SamplerMaker(Protocol):
     ) -> Sampler: ...
 
 
-def hyperplay(
-    machine: Machine, tree: PathTree, settings: SamplerSettings, **shared: Unpack[Shared]
-) -> Sampler:
-    """HyperPlay's sampler; no other enumerates sets."""
-    return HyperPlaySampler(
-        machine,
-        tree,
-        exact=settings.exact,
-        follows=True,
-        completions=OWN_COMPLETIONS,
-        solves=True,
-        rescues=settings.rescues,
-        **shared,
-    )
-
-
-def los(
-    machine: Machine, tree: PathTree, settings: SamplerSettings, **shared: Unpack[Shared]
-) -> Sampler:
-    """Boards that agree with the last observation."""
-    return LastObservation(machine, tree, maker=settings.maker, **shared)
-
-
 SAMPLERS: Registry[SamplerMaker] = Registry(
     "ggp.samplers",
     "sampler",
-    {HYPERPLAY: f"{__name__}:hyperplay", LOS: f"{__name__}:los"},
+    {
+        HYPERPLAY: "ggp.belief.samplers.hyperplay_sampler:own_sampler",
+        LOS: "ggp.belief.samplers.last_observation:board_sampler",
+    },
 )
 """Samplers by name; see `docs/reference/belief.md`."""
 

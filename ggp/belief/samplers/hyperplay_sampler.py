@@ -19,13 +19,21 @@ from ggp.belief.bags import Bags, Segments, join, replaced
 from ggp.belief.finding.earlier import BagHistory, Earlier, Forward, HistoryFinder
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.paths import PathTree
-from ggp.belief.sampler import Finder, Quality, Setting, Shared, quality_of
+from ggp.belief.sampler import (
+    Finder,
+    Quality,
+    Sampler,
+    SamplerSettings,
+    Setting,
+    Shared,
+    quality_of,
+)
 from ggp.belief.solving.finder import Solving
 from ggp.belief.solving.unrolling import is_solvable
 from ggp.belief.turns.completions import never
 from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import IntArray, Machine
+from ggp.machine.base import BoolArray, IntArray, Machine
 
 DEFAULT_EXACT = 300
 """Most entries of an information set that is enumerated."""
@@ -73,6 +81,7 @@ class HyperPlaySampler(Setting):
     ) -> None:
         super().__init__(machine, tree, **shared)
         self._exact = ExactSets(self, exact, completions)
+        self.enumerates = self._exact.enumerates
         self._exact_at = 0  # the last turn at which the bag of the match was exact
         self._follows, self._solves, self._rescues = follows, solves, rescues
 
@@ -101,11 +110,6 @@ class HyperPlaySampler(Setting):
     def _solving(self) -> Solving | None:
         return next((finder for finder in self._finders if isinstance(finder, Solving)), None)
 
-    @property
-    def enumerates(self) -> bool:
-        """Whether small information sets are enumerated."""
-        return self._exact.enumerates
-
     def afford(self, completions: int | None, is_past: Callable[[float], bool] = never) -> None:
         """See `Enumerates`."""
         self._exact.afford(completions)
@@ -120,9 +124,9 @@ class HyperPlaySampler(Setting):
 
         A bag for which no particle is found has no entries.
         """
-        self._exact.trim()
+        self._exact.stored.trim()
         self._exact.enumerate_from_start(role, paths)
-        sampled = np.flatnonzero(~self._exact.holds(paths))
+        sampled = np.flatnonzero(~self._exact.stored.holds(paths))
         return self._assemble(role, paths, sampled, self._sample(role, paths[sampled], rng))
 
     def advance(
@@ -140,9 +144,9 @@ class HyperPlaySampler(Setting):
         """
         role = bags.role
         paths = self.tree.extend(bags.paths, moves, percepts, refused)
-        self._exact.trim()
+        self._exact.stored.trim()
         self._exact.extend_bags(bags, paths)
-        sampled = np.flatnonzero(~self._exact.holds(paths))
+        sampled = np.flatnonzero(~self._exact.stored.holds(paths))
         if not len(sampled):
             bags = self._assemble(role, paths, sampled, None)
             # A window may be too old by now; none is open before finders are made.
@@ -160,7 +164,7 @@ class HyperPlaySampler(Setting):
             for finder in self._finders:
                 finder.learn(int(paths[0]), new_sets)
         self._exact.retry_shrunk(role, paths[sampled], new_sets.sizes)
-        inexact = np.flatnonzero(~self._exact.holds(paths[sampled]))
+        inexact = np.flatnonzero(~self._exact.stored.holds(paths[sampled]))
         return self._assemble(role, paths, sampled[inexact], new_sets.take(inexact))
 
     def _is_late(self) -> bool:
@@ -219,7 +223,9 @@ class HyperPlaySampler(Setting):
     @property
     def views(self) -> IntArray:
         """Nodes in use besides the paths of bags."""
-        return np.concatenate([self._exact.views, *(finder.views for finder in self._finders)])
+        return np.concatenate(
+            [self._exact.stored.views, *(finder.views for finder in self._finders)]
+        )
 
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
@@ -269,7 +275,64 @@ class HyperPlaySampler(Setting):
             self._exact_at = self.tree.depth(int(paths[0]))
         parts = [] if sets is None else [sets]
         if len(first):
-            parts.insert(0, self._exact.get(exact_paths[first]))
+            parts.insert(0, self._exact.stored.get(exact_paths[first]))
         if not parts:
             parts = [self.nothing(0)]
         return Bags(role, paths, segment, join(self.machine, parts))
+
+
+def own_sampler(
+    machine: Machine, tree: PathTree, settings: SamplerSettings, **shared: Unpack[Shared]
+) -> HyperPlaySampler:
+    """The sampler of a player's own bag, which follows one match; no other enumerates sets."""
+    return HyperPlaySampler(
+        machine,
+        tree,
+        exact=settings.exact,
+        follows=True,
+        completions=OWN_COMPLETIONS,
+        solves=True,
+        rescues=settings.rescues,
+        **shared,
+    )
+
+
+# ------------------------------------------------------------------------
+# The last resort of a player without a `BoardMaker`: a sampler with larger bounds, whose entries
+# are states without the paths of other roles. There are far fewer distinct entries of this kind, so
+# it can enumerate and hold many more of them.
+
+PARTICLES, EXACT, ATTEMPTS = 2_000, 100_000, 10_000_000
+"""The bounds of `Larger`: particles of a bag, entries of an enumerated set, lanes stepped in a
+search."""
+
+
+class Larger(Finder):
+    """A `Finder` that asks a sampler with larger bounds, whose entries are states without paths.
+
+    Args:
+        belief: the player's sampler, which says when to stop.
+    """
+
+    def __init__(self, machine: Machine, belief: Sampler) -> None:
+        self._belief = belief
+        self._sampler = HyperPlaySampler(
+            machine, belief.tree, capacity=PARTICLES, exact=EXACT, max_attempts=ATTEMPTS
+        )
+
+    def helps(self, bags: Bags) -> BoolArray:
+        return bags.depleted
+
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
+        sampler, belief = self._sampler, self._belief
+        sampler.stops_with(belief)
+        sampler.timed = belief.timed
+        bags_found = sampler.at(bags.paths, bags.role, rng)
+        return bags_found.sets.take(bags_found.segment)
+
+    @property
+    def views(self) -> IntArray:
+        return self._sampler.views
+
+    def renumber(self, numbers: IntArray) -> None:
+        self._sampler.renumber(numbers)

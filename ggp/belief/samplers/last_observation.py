@@ -16,18 +16,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from ggp.belief.bags import Bags, Segments, join, one_set
+from ggp.belief.bags import Bags, Segments, join, one_set, set_of, united
 from ggp.belief.paths import PathTree
-from ggp.belief.sampler import Setting, Shared
+from ggp.belief.sampler import Finder, Sampler, SamplerSettings, Setting, Shared
 from ggp.belief.samplers.board_maker import BoardMaker
 from ggp.belief.samplers.hyperplay_sampler import HyperPlaySampler
 from ggp.belief.turns.one_turn import TurnLimits, advance
-from ggp.belief.turns.walks import WalkEvidence, moves_are, united, walks
-from ggp.machine.base import IntArray, Machine
+from ggp.belief.turns.open_moves import Learnt, open_moves
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States
 
 # ------------------------------------------------------------------------
 # Common parts of samplers of boards: `HistorySampler` samples from scratch every turn (papers 001
@@ -361,3 +361,216 @@ class LastObservation(HistorySampler):
     ) -> Segments:
         """The successors of boards in the last turn of a path."""
         return advance(self, role, sets, np.array([path]), TurnLimits(capacity), rng).sets
+
+
+def board_sampler(
+    machine: Machine, tree: PathTree, settings: SamplerSettings, **shared: Unpack[Shared]
+) -> LastObservation:
+    """The sampler of a player's own bag that draws boards, if `settings` has a maker."""
+    return LastObservation(machine, tree, maker=settings.maker, **shared)
+
+
+# ------------------------------------------------------------------------
+# Random histories for an incomplete path: walks from the start of the game.
+#
+# Samplers of papers 001 and 002 pass in a path and get a set of final states back. In a walk the
+# role makes its real moves, and the other roles move at random. A walk counts if the role's
+# percepts agree in every turn, or only in the last turn (paper 001: all-observation and
+# last-observation consistent). Weights are such that, over many walks, the weights of a state sum
+# to its prior.
+
+WALKS_AT_ONCE = 2048
+
+FRUITLESS = 8
+"""After this many batches of walks in a row without a new end, the search assumes that none is
+left."""
+
+
+class WalkEvidence(NamedTuple):
+    """The evidence that a walk must agree with.
+
+    Attributes:
+        path: tree node of the role's incomplete path.
+        last_only: whether only the percepts of the last turn must agree.
+        legal: the legal moves of the role at the end of the walk, sorted; None for any.
+    """
+
+    role: int
+    path: int
+    last_only: bool
+    legal: IntArray | None = None
+
+
+def walk(
+    setting: Setting, evidence: WalkEvidence, number: int, rng: np.random.Generator
+) -> tuple[Segments, int]:
+    """The ends of random walks that agree with an incomplete path, which must not be empty.
+
+    If views are kept, the role's own view is its real path.
+
+    Args:
+        number: number of walks to begin.
+
+    Returns:
+        one set of ends, equal ones merged, and the number of lanes stepped.
+    """
+    machine, tree, keep_views = setting.machine, setting.tree, setting.keep_views
+    role, path, last_only, legal = evidence
+    steps = tree.beginnings(np.array([path]))
+    states = machine.initial(number)
+    views = np.tile(np.arange(len(machine.roles), dtype=np.int64), (number, 1))
+    log_weights = np.zeros(number)
+    stepped_lanes = 0
+    for turn, (node,) in enumerate(steps[1:], start=1):
+        last = turn == len(steps) - 1
+        move, percepts, refused = tree.last_turns(np.array([node]))[0].tolist()
+        if last_only and not last:
+            percepts, refused = UNKNOWN, UNKNOWN
+        rows = np.tile(np.array([[move], [percepts], [refused]]), len(states))
+        views_used = views if keep_views else None
+        options = open_moves(machine, role, states, Learnt(*rows), setting.model, views_used)
+        lanes = np.flatnonzero(options.counts > 0)
+        joint, log_priors = options.random(lanes, rng)
+        stepped = machine.step(states.take(lanes), joint)
+        stepped_lanes += len(lanes)
+        agrees = ~machine.terminal(stepped.states)
+        if percepts != UNKNOWN:
+            agrees &= stepped.percepts[:, role] == percepts
+        alive = np.flatnonzero(agrees)
+        log_weights = (log_weights[lanes] + log_priors + np.log(options.counts[lanes]))[alive]
+        states = stepped.states.take(alive)
+        if keep_views:
+            views = views[lanes[alive]]
+            tree.extend_views(views, joint[alive], stepped.percepts[alive], role, node)
+        if not len(alive):
+            break
+    if legal is not None and len(states):
+        ends = np.flatnonzero(moves_are(machine, states, role, legal))
+        states, log_weights, views = states.take(ends), log_weights[ends], views[ends[: len(views)]]
+    return set_of(machine, states, log_weights, views if keep_views else None), stepped_lanes
+
+
+def walks(
+    setting: Setting, evidence: WalkEvidence, size: int, most: int, rng: np.random.Generator
+) -> Segments:
+    """Up to `size` ends of walks; it stops after `most` lanes, or when the setting says so."""
+    if setting.tree.depth(evidence.path) == 0:
+        return setting.beginning(1)
+    ends = setting.nothing(1)
+    spent = fruitless = 0
+    while ends.counts[0] < size and spent < most and fruitless < FRUITLESS:
+        number = min(WALKS_AT_ONCE, max(1, setting.lanes_at_once()))
+        batch, stepped = walk(setting, evidence, number, rng)
+        spent += max(stepped, 1)
+        old_size = len(ends.states)
+        ends = united(setting.machine, [ends, batch])
+        # While there is no end at all, every batch may find the first.
+        fruitless = fruitless + 1 if 0 < old_size == len(ends.states) else 0
+        if setting.stop():
+            break
+    return ends.thinned(size, rng)
+
+
+def moves_are(machine: Machine, states: States, role: int, legal: IntArray) -> BoolArray:
+    """`[L]` whether a role has exactly these (sorted) legal moves in each lane."""
+    moves = machine.legal(states, role, allow_stuck=True)
+    matches = moves.counts == len(legal)
+    is_expected = np.isin(moves.values, legal)
+    rows = np.flatnonzero(matches)
+    hits = np.concatenate([[0], np.cumsum(is_expected)])
+    matches[rows] &= (hits[moves.offsets[rows + 1]] - hits[moves.offsets[rows]]) == len(legal)
+    return np.asarray(matches)
+
+
+# ------------------------------------------------------------------------
+# Boards that agree with the last observation.
+#
+# In long games with few observations, such as kriegspiel, all particles may be eliminated before
+# another path is found. The file of a game's boards may say how to draw them at random
+# (`ggp.belief.samplers.board_maker`). Then a player draws boards that agree with the last
+# observation, and follows their successors as long as these agree with later percepts. Such states
+# may be impossible, so decisions report their number (`Decision.guessed`).
+
+CAPACITY = 1_000
+"""Greatest number of states that are followed."""
+
+DRAWN = 200
+"""Number of boards in one draw."""
+
+MAX_FOLLOWING = 5_000
+"""Greatest number of lanes stepped in search of other states once no drawn board is left."""
+
+
+class DrawnBoards(Finder):
+    """A `Finder` that draws boards. It follows one match of one role, and needs no particles.
+
+    Args:
+        belief: the player's sampler, which says when to stop.
+        role: the role whose match it follows.
+        rng: chooses which particles to remember.
+        maker: draws boards.
+    """
+
+    is_sound = False
+
+    def __init__(
+        self,
+        machine: Machine,
+        belief: Sampler,
+        role: int,
+        rng: np.random.Generator,
+        maker: BoardMaker,
+    ) -> None:
+        self._belief, self._role, self._rng = belief, role, rng
+        self._last = LastObservation(machine, belief.tree, capacity=DRAWN, maker=maker, walk=False)
+        self._follower = HyperPlaySampler(
+            machine, belief.tree, capacity=CAPACITY, exact=0, max_attempts=MAX_FOLLOWING
+        )
+        self._bag: Bags | None = None
+
+    def helps(self, bags: Bags) -> BoolArray:
+        return bags.depleted
+
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
+        for sampler in (self._last, self._follower):
+            sampler.stops_with(self._belief)
+        bag = self._follow(bags.paths, rng)
+        if bag is None:
+            bag = self._last.at(bags.paths, bags.role, rng)
+        self._bag = None if bag.depleted[0] else bag
+        return bag.sets.take(bag.segment)
+
+    def learn(self, path: int, sets: Segments) -> None:
+        """Remember particles that agree with the whole path: drawn boards are no longer needed."""
+        self._remember(np.array([path]), sets, 0)
+        self._bag = None
+
+    @property
+    def views(self) -> IntArray:
+        nodes = [] if self._bag is None else [self._bag.nodes]
+        return np.concatenate([self._last.views, self._follower.views, *nodes])
+
+    def renumber(self, numbers: IntArray) -> None:
+        self._last.renumber(numbers)
+        self._follower.renumber(numbers)
+        if self._bag is not None:
+            self._bag = self._bag.renumbered(numbers)
+
+    def _follow(self, paths: IntArray, rng: np.random.Generator) -> Bags | None:
+        """The boards of this turn, or successors of those of the last turn; None without any."""
+        tree, bag = self._belief.tree, self._bag
+        if bag is None or (bag.paths == paths).all():
+            return bag
+        if (bag.paths != tree.parents(paths)).any():
+            return None
+        move, percepts, refused = tree.last_turns(paths).T
+        successors = self._follower.advance(bag, move, percepts, rng, refused)
+        if successors.depleted[0]:
+            return None
+        self._remember(paths, successors.sets.take(successors.segment), len(successors.sets.states))
+        return successors
+
+    def _remember(self, paths: IntArray, sets: Segments, guessed: int) -> None:
+        """Remember a few states, which tell later draws where the role's own pieces are."""
+        samples = replace(sets.thinned(OWN_PARTICLES, self._rng), views=None)
+        self._last.learn(Bags(self._role, paths, np.zeros(1, dtype=np.int64), samples, guessed))

@@ -21,8 +21,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.belief.bags import Bags, Segments, depleted_segments, extended
-from ggp.belief.finding.earlier import BagHistory
+from ggp.belief.bags import Bags, Segments, depleted_segments, extended, set_of
+from ggp.belief.finding.earlier import BagHistory, PathStart
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.move_models import MoveModel
 from ggp.belief.paths import PathTree
@@ -38,7 +38,6 @@ from ggp.belief.solving.unrolling import (
     try_turn,
 )
 from ggp.belief.turns.open_moves import MAX_COMPLETIONS
-from ggp.belief.turns.walks import set_of
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
 from ggp.machine.on_circuit import on_circuit
 
@@ -54,19 +53,6 @@ MAX_MISSING = 10
 
 MAX_CONFLICTS = 200_000
 """Most solver conflicts for one bag without a clock."""
-
-
-@dataclass(frozen=True, eq=False)
-class WindowStart:
-    """A possible beginning of a window.
-
-    Attributes:
-        back: turns before the end of the path.
-        bag: one set.
-    """
-
-    back: int
-    bag: Segments
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +120,7 @@ class SolvedFinder:
         self,
         role: int,
         path: int,
-        starts: Sequence[WindowStart],
+        starts: Sequence[PathStart],
         capacity: int,
         rng: np.random.Generator,
         budget: Spent,
@@ -153,7 +139,7 @@ class SolvedFinder:
             a bag; it is exact and empty if it is proved that there is no path.
         """
         self.solution = None
-        turns = _turns_of(self._tree, path)
+        turns = self._tree.turns(path)
         for window, bag in self._windows(role, turns, starts, rng):
             if budget.is_over:
                 return None
@@ -192,7 +178,7 @@ class SolvedFinder:
             self._opened = replace(self._opened, bag=bag)
 
     def _windows(
-        self, role: int, turns: IntArray, starts: Sequence[WindowStart], rng: np.random.Generator
+        self, role: int, turns: IntArray, starts: Sequence[PathStart], rng: np.random.Generator
     ) -> Iterator[tuple[Window, Segments]]:
         """Windows of a path, with their first bags: the open window first, and then, while they are
         empty, new windows from further and further back."""
@@ -257,15 +243,9 @@ class SolvedFinder:
         return replace(empty, exact=np.ones(1, dtype=np.bool_), sizes=np.zeros(1))
 
 
-def _turns_of(tree: PathTree, path: int) -> IntArray:
-    """`[T, 3]` all turns of a path; see `PathTree.last_turns`."""
-    nodes = [node for (node,) in tree.beginnings(np.array([path]))[1:]]
-    return tree.last_turns(np.array(nodes, dtype=np.int64))
-
-
-def _spread(starts: Sequence[WindowStart]) -> list[WindowStart]:
+def _spread(starts: Sequence[PathStart]) -> list[PathStart]:
     """Some of these beginnings, at about the distances of `STEPS_BACK`."""
-    selection: list[WindowStart] = []
+    selection: list[PathStart] = []
     for back in STEPS_BACK:
         fitting = [s for s in starts if s.back >= back]
         if fitting and fitting[0] not in selection:
@@ -513,7 +493,7 @@ class Solving(Finder):
     """
 
     def __init__(self, setting: Setting, exact: ExactSets, trail: BagHistory) -> None:
-        self._setting, self._exact, self._trail = setting, exact, trail
+        self._setting, self._stored, self._trail = setting, exact.stored, trail
         self._solver = SolvedFinder(setting.machine, setting.tree, setting.model)
         self._solves = is_solvable(setting.machine)
         self._followed: CompletePaths | None = None
@@ -570,7 +550,7 @@ class Solving(Finder):
         if not setting.tree.has_gap(path):
             self._followed = None
             return None
-        turns = _turns_of(setting.tree, path)
+        turns = setting.tree.turns(path)
         followed, stop = self._followed, setting.stop
         covered = turns[:0] if followed is None else turns[: len(followed.turns)]
         if followed is None or not np.array_equal(followed.turns, covered):
@@ -631,7 +611,7 @@ class Solving(Finder):
         self.solved_path = int(numbers[self.solved_path]) if self.solved_path >= 0 else -1
 
     def _solve(
-        self, bags: Bags, starts: list[WindowStart], capacity: int, rng: np.random.Generator
+        self, bags: Bags, starts: list[PathStart], capacity: int, rng: np.random.Generator
     ) -> Segments | None:
         setting, path = self._setting, int(bags.paths[0])
         most = 1 << 60 if setting.timed else MAX_CONFLICTS
@@ -646,22 +626,22 @@ class Solving(Finder):
             self._lost_at = -1
         return solved
 
-    def _starts(self, path: int) -> list[WindowStart]:
+    def _starts(self, path: int) -> list[PathStart]:
         """Bags of earlier turns; then the last exact set with room in a window, or the initial
         state."""
         nodes = self._setting.tree.beginnings(np.array([path]))[::-1]
         exact = next((back for back, node in enumerate(nodes) if self._is_whole(node)), None)
-        starts = [WindowStart(*pair) for pair in self._trail.starts(self._setting.tree, path)]
-        starts = [start for start in starts if exact is None or start.back < exact]
-        beginning = WindowStart(len(nodes) - 1, self._setting.beginning(1))
-        whole = beginning if exact is None else WindowStart(exact, self._exact.get(nodes[exact]))
+        trail = self._trail.starts(self._setting.tree, path)
+        starts = [start for start in trail if exact is None or start.back < exact]
+        beginning = PathStart(len(nodes) - 1, self._setting.beginning(1))
+        whole = beginning if exact is None else PathStart(exact, self._stored.get(nodes[exact]))
         starts.append(whole)
         if self._followed is not None:
             back = len(nodes) - 1 - self._followed.first
             further = [start for start in starts if start.back > back]
-            starts = [WindowStart(back, self._followed.bag), *further]
+            starts = [PathStart(back, self._followed.bag), *further]
         return starts
 
     def _is_whole(self, node: IntArray) -> bool:
         """Whether the exact set of a path is stored, and windows may begin in all of it."""
-        return bool(self._exact.holds(node)[0]) and self._exact.get(node).counts[0] <= MAX_STARTS
+        return bool(self._stored.holds(node)[0]) and self._stored.get(node).counts[0] <= MAX_STARTS

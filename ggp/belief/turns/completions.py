@@ -141,7 +141,7 @@ class Completions:
     log_factors: FloatArray
     stands_for: FloatArray
 
-    def standing_for(self, factor: float) -> Completions:
+    def standing_for(self, factor: FloatArray | float) -> Completions:
         """The same completions, each standing for `factor` times as many."""
         return replace(
             self, log_factors=self.log_factors + np.log(factor), stands_for=self.stands_for * factor
@@ -275,13 +275,7 @@ def draw_completions(
     stands_for = np.zeros(len(turn.options.counts))
     stands_for[lanes] = draws.stands_for()
     # Drawn uniformly: prior * (completions / matches kept) * estimated share that matches.
-    return Completions(
-        completions.lanes,
-        completions.joint_moves,
-        completions.states,
-        completions.log_factors + np.log(stands_for[completions.lanes]),
-        stands_for[completions.lanes],
-    ), draws.num_drawn
+    return completions.standing_for(stands_for[completions.lanes]), draws.num_drawn
 
 
 def sample_completions(
@@ -344,10 +338,8 @@ def sample_completions(
     completions = Completions.joined(turn.machine, parts)
     stands_for = np.ones(len(turn.options.counts))
     stands_for[lanes] = counts / sizes * (len(lanes) / max(num_reached, 1))
-    factors = stands_for[completions.lanes]
     is_whole = bool((sizes == counts).all()) and num_reached == len(lanes)
-    logs = completions.log_factors + np.log(factors)
-    return replace(completions, log_factors=logs, stands_for=factors), num_tried, is_whole
+    return completions.standing_for(stands_for[completions.lanes]), num_tried, is_whole
 
 
 def share_completions(
@@ -406,10 +398,7 @@ def share_completions(
         missed *= np.where(num < times, np.maximum(1 - draws_of_lane[owners] / num_left, 0), 1)
     never = np.ones(len(moves))
     np.multiply.at(never, move_of[first], missed)
-    stands_for = 1 / (share * (1 - never[move_of]))
-    return replace(
-        every, log_factors=every.log_factors + np.log(stands_for), stands_for=stands_for
-    ), num_drawn + num_tried
+    return every.standing_for(1 / (share * (1 - never[move_of]))), num_drawn + num_tried
 
 
 class _Drawn(NamedTuple):

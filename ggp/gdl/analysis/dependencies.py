@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ggp.gdl.program import DOES, INIT, NEXT, TRUE, Atom, Literal, NormalRule, unify
-from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
+from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, applied, arguments, signature
+
+_T = TypeVar("_T")
 
 
 def strong_components(edges: Mapping[int, Iterable[int]], size: int) -> list[list[int]]:
@@ -80,6 +83,17 @@ def groups_by_relation(rules: Sequence[NormalRule]) -> dict[Signature, frozenset
     return {relation: group for group in relation_components(rules) for relation in group}
 
 
+def closure(edges: Mapping[_T, Iterable[_T]], roots: Iterable[_T]) -> set[_T]:
+    """Everything that `roots` lead to, and `roots` themselves."""
+    reached = set(roots)
+    pending = list(reached)
+    while pending:
+        new = set(edges.get(pending.pop(), ())) - reached
+        reached |= new
+        pending += new
+    return reached
+
+
 def relations_reaching(
     rules: Sequence[NormalRule], targets: Iterable[Signature]
 ) -> frozenset[Signature]:
@@ -88,14 +102,7 @@ def relations_reaching(
     for rule in rules:
         for literal in rule.body:
             callers.setdefault(signature(literal.atom), set()).add(signature(rule.head))
-    reached = set(targets)
-    pending = list(reached)
-    while pending:
-        for caller in callers.get(pending.pop(), ()):
-            if caller not in reached:
-                reached.add(caller)
-                pending.append(caller)
-    return frozenset(reached)
+    return frozenset(closure(callers, targets))
 
 
 def static_relations(rules: Sequence[NormalRule]) -> frozenset[Signature]:
@@ -113,14 +120,7 @@ def relations_needed(
         callees.setdefault(signature(rule.head), set()).update(
             signature(literal.atom) for literal in rule.body
         )
-    relations = set(roots)
-    pending = list(relations)
-    while pending:
-        for callee in callees.get(pending.pop(), ()):
-            if callee not in relations:
-                relations.add(callee)
-                pending.append(callee)
-    return frozenset(relations)
+    return frozenset(closure(callees, roots))
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ def with_unchanging(
         NormalRule(rule.head, tuple(_as_relation(x, functions) for x in rule.body), rule.start)
         for rule in rules
     ]
-    for fluent in map(_any, functions):
+    for fluent in map(any_of, functions):
         init = Literal(Compound(INIT[0], (fluent,)))
         changed.append(NormalRule(_relation(fluent), (init,)))
     return changed
@@ -271,7 +271,7 @@ def always_true(functions: Sequence[Signature]) -> list[NormalRule]:
     """Rules for `true` of fluents that never change, for backends that need them."""
     return [
         NormalRule(Compound(TRUE[0], (fluent,)), (Literal(_relation(fluent)),))
-        for fluent in map(_any, functions)
+        for fluent in map(any_of, functions)
     ]
 
 
@@ -295,11 +295,10 @@ def unchanging(rules: Sequence[NormalRule]) -> list[Signature]:
     return [function for function in framed if function not in changing]
 
 
-def _any(function: Signature) -> Compound | Symbol:
-    """The pattern of all fluents of a function."""
-    name, arity = function
-    args = tuple(Variable(str(i)) for i in range(arity))
-    return Compound(name, args) if args else Symbol(name)
+def any_of(relation: Signature) -> Atom:
+    """The pattern of all terms of a function, or of all atoms of a relation."""
+    name, arity = relation
+    return applied(name, tuple(Variable(str(i)) for i in range(arity)))
 
 
 def _fluent(atom: Atom, relation: Signature) -> Term | None:
@@ -310,7 +309,7 @@ def _fluent(atom: Atom, relation: Signature) -> Term | None:
 
 def _is_general(fluent: Term) -> bool:
     """Whether a fluent is a pattern of all fluents of its function."""
-    args = fluent.args if isinstance(fluent, Compound) else ()
+    args = arguments(fluent)
     names = {arg.name for arg in args if isinstance(arg, Variable)}
     return len(names) == len(args)
 
@@ -323,6 +322,5 @@ def _as_relation(literal: Literal, functions: Sequence[Signature]) -> Literal:
     return Literal(_relation(fluent), literal.negated)
 
 
-def _relation(fluent: Compound | Symbol) -> Atom:
-    name = f"{_PREFIX}{fluent.name}"
-    return Compound(name, fluent.args) if isinstance(fluent, Compound) else Symbol(name)
+def _relation(fluent: Atom) -> Atom:
+    return applied(f"{_PREFIX}{fluent.name}", arguments(fluent))

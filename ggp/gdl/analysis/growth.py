@@ -34,7 +34,6 @@ from ggp.gdl.program import (
     NormalRule,
     Program,
 )
-from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.terms import Compound, Signature, Term, Variable, signature, variables
 
 # ------------------------------------------------------------------------
@@ -199,7 +198,7 @@ def growth_message(program: Program) -> str:
         return ""
     line, column = program.source.position(growth.rule.start)
     place = f"{program.source.name}:{line}:{column}" if line else program.source.name
-    return f"the terms of `{growth.name}` grow by {to_kif(growth.rule.head)} ({place})"
+    return f"the terms of `{growth.name}` grow by {growth.rule.head} ({place})"
 
 
 def with_growth(text: str, program: Program) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ggp.gdl.analysis.dependencies import closure
 from ggp.gdl.analysis.domains import Domains, occurrences
 from ggp.gdl.program import DOES, GOAL, KEYWORD_ARITY, NEXT, RANDOM, ROLE, SEES, Literal, NormalRule
 from ggp.gdl.terms import (
@@ -20,6 +21,7 @@ from ggp.gdl.terms import (
     Symbol,
     Term,
     Variable,
+    arguments,
     signature,
 )
 
@@ -124,7 +126,7 @@ class _Sheet:
         """Whether the goal of a role is always the same, or is not defined."""
         facts, has_general = set(), False
         for index in self._of(GOAL).rules:
-            player, value = _args(self._rules[index].head)
+            player, value = arguments(self._rules[index].head)
             if player == Symbol(role):
                 if self._bodies[index]:
                     return False
@@ -142,18 +144,13 @@ class _Sheet:
 
     def _depending_on_play(self) -> set[Signature]:
         """The relations that depend on `does` or `next`."""
-        relations = {DOES, NEXT}
-        pending = [DOES, NEXT]
-        while pending:
-            for user in self._of(pending.pop()).users - relations:
-                relations.add(user)
-                pending.append(user)
-        return relations
+        users = {sig: relation.users for sig, relation in self._relations.items()}
+        return closure(users, (DOES, NEXT))
 
     def _tells_roles(self, sig: Signature, *, loosely: bool) -> bool:
         """Whether the first argument of a relation is always a role; if `loosely`, may be one."""
         for index in self._of(sig).rules:
-            first = _args(self._rules[index].head)[0]
+            first = arguments(self._rules[index].head)[0]
             if isinstance(first, Compound):
                 return False
             if isinstance(first, Symbol):
@@ -201,10 +198,6 @@ def _atoms(body: Sequence[Term]) -> Iterator[tuple[Symbol | Compound, bool]]:
                 pending += [(arg, positive) for arg in reversed(term.args)]
         else:
             yield term, positive
-
-
-def _args(head: Term) -> tuple[Term, ...]:
-    return head.args if isinstance(head, Compound) else ()
 
 
 def _occurs(variable: Variable, atom: Term) -> bool:

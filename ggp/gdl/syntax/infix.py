@@ -27,6 +27,7 @@ from ggp.gdl.syntax.reading import (
     is_symbol,
     nesting,
     quoted,
+    start_of,
     too_deep,
     warn_of_mixed_variables,
     warn_of_tuples,
@@ -50,7 +51,7 @@ def read_infix(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], di
         elif well_shaped(clause, findings):
             rules.append(_name_anonymous(clause) if has_anonymous else clause)
     if names.mixed_variables:
-        warn_of_mixed_variables(rules, lambda v: _spelled_variable(source, v), findings)
+        warn_of_mixed_variables(rules, _VARIABLE, findings)
     warn_of_tuples(rules, {start_of(token) for token in tokens if token == TUPLE}, findings)
     return tuple(rules), names.spelling
 
@@ -138,11 +139,6 @@ def _name_anonymous(clause: Rule) -> Rule:
 
     head, *body = map(renamed, terms)
     return Rule(head, tuple(body), clause.start)
-
-
-def _spelled_variable(source: Source, variable: Variable) -> str:
-    match = _VARIABLE.match(source.text, variable.start)
-    return match.group() if match else str(variable)
 
 
 def _conjoined(conditions: list[Term]) -> Term:
@@ -294,11 +290,6 @@ def infix_tokens(text: str, names: FoldedNames, findings: Findings) -> list[Toke
             continue
         tokens.append(token)
     return tokens
-
-
-def start_of(token: Token) -> int:
-    """The character offset of a token, -1 if it has none."""
-    return -1 if token.start_pos is None else token.start_pos
 
 
 def _classified(text: str, names: FoldedNames, findings: Findings) -> Iterator[Token]:

@@ -28,6 +28,7 @@ from ggp.gdl.syntax.reading import (
     FoldedNames,
     Tuples,
     quoted,
+    start_of,
     too_deep,
     warn_of_mixed_variables,
     warn_of_tuples,
@@ -66,7 +67,7 @@ def read_kif(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict
     is_open = False  # whether the last rule lacks its conditions
     tokens = list(_tokens(source.text, names, findings))
     begins = [pair for pair in pairwise(tokens) if pair[0].type == "LPAR"]
-    named = {_start(lpar) for lpar, first in begins if first == TUPLE}
+    named = {start_of(lpar) for lpar, first in begins if first == TUPLE}
     may_lack_names = any(first.type in ("LPAR", "VARIABLE") for _, first in begins)
     for form in _forms(tokens, findings):
         rule = _read_form(form, findings, goes_on=is_open and findings.lenient)
@@ -78,7 +79,7 @@ def read_kif(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict
         rules.append(rule)
         is_open = form.is_rule and not rule.body
     if names.mixed_variables:
-        warn_of_mixed_variables(rules, lambda v: _spelled_variable(source, v), findings)
+        warn_of_mixed_variables(rules, _VARIABLE, findings)
     if may_lack_names and warn_of_tuples(rules, named, findings):
         if named:  # these would be printed without the name
             message = f"`{TUPLE}` is the name of lists without one; choose another"
@@ -95,17 +96,17 @@ def read_kif_terms(source: Source, findings: Findings) -> tuple[Term, ...]:
         if token.type == "LPAR":
             opened.append(token)
         elif token.type == "RPAR" and not opened:
-            findings.error("unbalanced", "this parenthesis closes nothing", _start(token))
+            findings.error("unbalanced", "this parenthesis closes nothing", start_of(token))
             return ()
         elif token.type == "RPAR":
             opened.pop()
     if opened:
-        findings.error("unbalanced", "this parenthesis is never closed", _start(opened[0]))
+        findings.error("unbalanced", "this parenthesis is never closed", start_of(opened[0]))
         return ()
     terms = []
     for form in _forms(tokens, findings, unwrap=False):
         if form.depth > MAX_NESTING:
-            too_deep(findings, _start(form.tokens[0]))
+            too_deep(findings, start_of(form.tokens[0]))
         elif isinstance(term := _parse(form.tokens, "term", findings), Term):
             terms.append(term)
     return tuple(terms)
@@ -200,7 +201,7 @@ def _close(form: list[Token], rpar: Token, findings: Findings) -> None:
         findings.warn(
             "empty-arguments",
             f"`({name})` has no arguments; read as {quoted(name)}",
-            _start(lpar),
+            start_of(lpar),
         )
         form.append(name)
     else:
@@ -213,7 +214,7 @@ def _close_all(form: list[Token], opened: Sequence[Token], findings: Findings) -
     if inside is not None:
         message = f"a parenthesis from here on is never closed, so {inside} is inside"
         (findings.warn if findings.lenient else findings.error)(
-            "unbalanced", message, _start(form[0])
+            "unbalanced", message, start_of(form[0])
         )
     else:
         findings.warn(
@@ -221,10 +222,10 @@ def _close_all(form: list[Token], opened: Sequence[Token], findings: Findings) -
             "this parenthesis is never closed; closed at the end of the form"
             if num == 1
             else f"{num} parentheses from here on are never closed; closed at the end of the form",
-            _start(opened[0]),
+            start_of(opened[0]),
         )
     for _ in opened:
-        _close(form, Token("RPAR", ")", _start(form[-1])), findings)
+        _close(form, Token("RPAR", ")", start_of(form[-1])), findings)
     return form
 
 
@@ -233,16 +234,16 @@ def _fact_inside(form: list[Token], source: Source) -> str | None:
 
     Such a fact is about `role` or `init`, and begins a line no further right than the form does.
     """
-    first_column = source.position(_start(form[0]))[1]
+    first_column = source.position(start_of(form[0]))[1]
     for at, (token, name) in enumerate(pairwise(form[1:]), 1):
         if token.type == "LPAR" and name in ("role", "init"):
-            start = _start(token)
+            start = start_of(token)
             line, column = source.position(start)
             opened = accumulate(_NESTS.get(part.type, 0) for part in form[at:])
             end = next(
                 (part for part, depth in zip(form[at:], opened, strict=True) if not depth), form[-1]
             )
-            fact = source.text[start : _start(end) + len(end)]
+            fact = source.text[start : start_of(end) + len(end)]
             is_first = not source.line(line)[: column - 1].strip()
             if is_first and column <= first_column and "?" not in fact:
                 return f"{quoted(fact)} in line {line}"
@@ -259,12 +260,12 @@ def _check_top_level(
         elif strays:
             end = strays.pop(0)
             message = "the outer list around the rules ends here, but the text goes on; ignored"
-            findings.warn("outer-list", message, _start(end))
+            findings.warn("outer-list", message, start_of(end))
         else:
             message = "the outer list around the rules is never closed; closed at the end"
-            findings.warn("unbalanced", message, _start(outer))
+            findings.warn("unbalanced", message, start_of(outer))
     for stray in strays:
-        findings.warn("unbalanced", "this parenthesis closes nothing; ignored", _start(stray))
+        findings.warn("unbalanced", "this parenthesis closes nothing; ignored", start_of(stray))
 
 
 def _read_form(form: _Form, findings: Findings, *, goes_on: bool) -> Rule | None:
@@ -274,7 +275,7 @@ def _read_form(form: _Form, findings: Findings, *, goes_on: bool) -> Rule | None
         goes_on: whether a condition outside of any rule may belong to the rule before it.
     """
     tokens = form.tokens
-    start = _start(tokens[0])
+    start = start_of(tokens[0])
     if form.depth > MAX_NESTING + form.is_rule:
         too_deep(findings, start)
         return None
@@ -313,7 +314,7 @@ def _explain(tokens: list[Token], unexpected: Token) -> tuple[str, str, int]:
     """Name, message and offset of the error at an unexpected token."""
     at = next((i for i, token in enumerate(tokens) if token is unexpected), len(tokens))
     previous = tokens[at - 1] if 0 < at < len(tokens) else None
-    place = _start(previous if previous is not None else unexpected)
+    place = start_of(previous if previous is not None else unexpected)
     match previous.type if previous is not None else "", unexpected.type:
         case "LPAR", "LPAR":
             message = "the list of a condition must begin with a name, not with a list"
@@ -323,7 +324,7 @@ def _explain(tokens: list[Token], unexpected: Token) -> tuple[str, str, int]:
         case "LPAR", "VARIABLE":
             name = quoted(f"?{unexpected}")
             message = f"the variable {name} cannot be the name of a relation"
-            return "variable-functor", message, _start(unexpected)
+            return "variable-functor", message, start_of(unexpected)
         case "RPAR", "RPAR":
             return "list-of-lists", "a list of one list is no term", place
         case "VARIABLE", "RPAR":
@@ -336,17 +337,8 @@ def _explain(tokens: list[Token], unexpected: Token) -> tuple[str, str, int]:
             return "connective-arguments", message, place
         case "", "ARROW":
             message = f"{quoted(unexpected)} must follow an opening parenthesis"
-            return "syntax", message, _start(unexpected)
-    return "syntax", f"unexpected {quoted(unexpected)}", _start(unexpected)
-
-
-def _start(token: Token) -> int:
-    return -1 if token.start_pos is None else token.start_pos
-
-
-def _spelled_variable(source: Source, variable: Variable) -> str:
-    match = _VARIABLE.match(source.text, variable.start)
-    return match.group() if match else str(variable)
+            return "syntax", message, start_of(unexpected)
+    return "syntax", f"unexpected {quoted(unexpected)}", start_of(unexpected)
 
 
 class _Tokens(Lexer):
@@ -365,10 +357,10 @@ class _Build(Transformer[Token, object]):
     """Builds terms and rules while the parser reduces."""
 
     def SYMBOL(self, token: Token) -> Symbol:
-        return Symbol(token.value, _start(token))
+        return Symbol(token.value, start_of(token))
 
     def VARIABLE(self, token: Token) -> Variable:
-        return Variable(token.value, _start(token))
+        return Variable(token.value, start_of(token))
 
     ARROW = CONNECTIVE = DISTINCT = SYMBOL
 

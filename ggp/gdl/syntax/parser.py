@@ -13,7 +13,6 @@ from ggp.errors import GDLError
 from ggp.gdl.source import Rulesheet, Source
 from ggp.gdl.syntax.infix import read_infix
 from ggp.gdl.syntax.kif import read_kif, read_kif_terms
-from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.syntax.reading import Findings
 from ggp.gdl.terms import Rule, Term
 
@@ -104,7 +103,7 @@ def parse_term(text: str) -> Term:
 def canonical_term(text: str) -> str:
     """A move or percept as canonical KIF; unchanged if it is canonical or not a single term."""
     try:
-        canonical = to_kif(parse_term(text))
+        canonical = str(parse_term(text))
     except GDLError:
         return text
     return text if canonical == text else canonical

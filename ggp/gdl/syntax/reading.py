@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+
+from lark import Token
 
 from ggp.errors import GDLSyntaxError
 from ggp.gdl.source import Diagnostic, Severity, Source, diagnose, errors, joined, printable
@@ -24,17 +26,20 @@ class Findings:
 
     With `lenient`, errors become warnings, and the parser leaves out the text in question. At most
     1,000 errors and 1,000 warnings are listed; one more diagnostic counts the others.
+
+    Attributes:
+        num_unreadable: number of calls of `error`, listed or not.
     """
 
     def __init__(self, source: Source, *, lenient: bool = False) -> None:
         self.source, self.lenient = source, lenient
         self._diagnostics: list[tuple[int, int, Diagnostic]] = []
         self._num: Counter[Severity] = Counter()
-        self._num_unreadable = 0
+        self.num_unreadable = 0
 
     def error(self, rule: str, message: str, offset: int) -> None:
         """Report a text that cannot be parsed."""
-        self._num_unreadable += 1
+        self.num_unreadable += 1
         if self.lenient:
             self._add("warning", rule, f"{message}; left out", offset)
         else:
@@ -43,11 +48,6 @@ class Findings:
     def warn(self, rule: str, message: str, offset: int) -> None:
         """Report a repair."""
         self._add("warning", rule, message, offset)
-
-    @property
-    def num_unreadable(self) -> int:
-        """Number of calls of `error`, listed or not."""
-        return self._num_unreadable
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """All diagnostics, in text order."""
@@ -66,21 +66,18 @@ class Findings:
     def syntax_error(self) -> GDLSyntaxError:
         """The exception that lists all errors; there must be at least one."""
         everything = self.diagnostics()
-        problems = errors(everything)
-        first = problems[0]
-        return GDLSyntaxError(
-            joined(problems),
-            diagnostics=everything,
-            line=first.line,
-            column=first.column,
-            context=first.context,
-        )
+        return GDLSyntaxError(joined(errors(everything)), everything)
 
     def _add(self, severity: Severity, rule: str, message: str, offset: int) -> None:
         self._num[severity] += 1
         if self._num[severity] <= _MAX_LISTED:
             diagnostic = diagnose(self.source, severity, rule, message, offset)
             self._diagnostics.append((offset, len(self._diagnostics), diagnostic))
+
+
+def start_of(token: Token) -> int:
+    """The character offset of a token, -1 if it has none."""
+    return -1 if token.start_pos is None else token.start_pos
 
 
 def quoted(text: str) -> str:
@@ -335,14 +332,19 @@ def spelled(text: str, spelling: Mapping[str, str]) -> str:
 
 
 def warn_of_mixed_variables(
-    rules: Iterable[Rule], spelled: Callable[[Variable], str], findings: Findings
+    rules: Iterable[Rule], spelled: re.Pattern[str], findings: Findings
 ) -> None:
-    """Warn about variables with two spellings in one rule, once for each name."""
+    """Warn about variables with two spellings in one rule, once for each name.
+
+    Args:
+        spelled: matches the spelling of a variable in the text.
+    """
     clashing: set[str] = set()
     for rule in rules:
         first: dict[str, str] = {}
         for variable in chain.from_iterable(map(variables, (rule.head, *rule.body))):
-            spelling = spelled(variable)
+            match = spelled.match(findings.source.text, variable.start)
+            spelling = match.group() if match else str(variable)
             first_spelling = first.setdefault(variable.name, spelling)
             if first_spelling != spelling and variable.name not in clashing:
                 clashing.add(variable.name)

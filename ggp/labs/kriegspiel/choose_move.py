@@ -27,13 +27,13 @@ from ggp.labs.kriegspiel.boards.board_values import BoardTerms, BoardValues, Mov
 from ggp.labs.kriegspiel.boards.exchanges.quiescence import Quiescence
 from ggp.machine.base import Machine, Ragged
 from ggp.machine.definition import GameDefinition
-from ggp.players.options.board_makers import relation_of
 from ggp.players.options.evaluations import evaluation_field, evaluation_of
 from ggp.players.options.option_fields import choice, whole
 from ggp.players.parts.search_player import (
     MAX_PARTICLES,
     SearchOptions,
     SearchPlayer,
+    relation_of,
     sampler_field,
 )
 from ggp.players.player import Choice, Context

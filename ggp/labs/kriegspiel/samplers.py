@@ -15,21 +15,21 @@ from typing import Unpack
 
 import numpy as np
 
-from ggp.belief.bags import Bags, Segments, one_set
+from ggp.belief.bags import Bags, Segments, one_set, united
 from ggp.belief.paths import PathTree
-from ggp.belief.sampler import Sampler, Setting, Shared
+from ggp.belief.sampler import POOL_LIMIT, Sampler, SamplerSettings, Setting, Shared
 from ggp.belief.samplers.board_maker import BoardMaker
-from ggp.belief.samplers.by_name import POOL_LIMIT, SamplerSettings
 from ggp.belief.samplers.last_observation import (
     OWN_PARTICLES,
     HistorySampler,
     LastObservation,
     ObservationSampler,
+    WalkEvidence,
+    walks,
 )
 from ggp.belief.turns.completions import OpenTurn, Polling, completion_pairs
 from ggp.belief.turns.one_turn import LIST_LIMIT, TurnLimits, advance, estimated_sizes
 from ggp.belief.turns.open_moves import MAX_COMPLETIONS, Learnt, open_moves
-from ggp.belief.turns.walks import WalkEvidence, united, walks
 from ggp.machine.arrays import first_seen, first_seen_columns
 from ggp.machine.base import IntArray, Machine, States
 

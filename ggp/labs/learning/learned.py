@@ -24,8 +24,7 @@ from ggp.labs.learning.selfplay.policies import NetPaths
 from ggp.machine.base import FloatArray, IntArray, Ragged
 from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import whole, words
-from ggp.players.parts.belief_player import BeliefPlayer
-from ggp.players.parts.risk import RiskOptions
+from ggp.players.parts.belief_player import BeliefPlayer, RiskOptions
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates

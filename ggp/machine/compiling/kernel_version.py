@@ -53,7 +53,6 @@ FILES = (
     "machine/relational/evaluation",
     "machine/relational/play_kernels",
     "machine/relational/records",
-    "machine/relational/row_kernels",
     "machine/rows",
     "search/estimates",
     "search/sure_wins",
@@ -61,7 +60,7 @@ FILES = (
     "search/trees/nodes_and_worlds",
     "search/trees/selection",
     "search/trees/tree_tables",
-    "solve/matrix_kernels",
+    "solve/positions",
     "solve/regret",
 )
 """Modules of `ggp` that go into machine code: they define kernels or parts of them, or constants

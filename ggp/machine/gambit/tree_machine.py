@@ -40,8 +40,7 @@ from ggp.machine.base import (
     Stepped,
 )
 from ggp.machine.definition import Frontend
-from ggp.machine.gambit.games import GambitGame, gambit_game, names_of
-from ggp.machine.gambit.tree import CHANCE, GambitTree
+from ggp.machine.gambit.games import CHANCE, GambitGame, GambitTree, gambit_game, names_of
 from ggp.machine.percepts import JointPercepts, PerceptTable, RevealedMoves
 from ggp.run.clocks import TellsTime
 

@@ -92,8 +92,11 @@ from ggp.machine.relational.records import (
     WRITE,
     Memory,
     Rows,
+    first_link,
+    mix,
+    term_of,
+    value,
 )
-from ggp.machine.relational.row_kernels import first_link, mix, term_of, value
 
 _FORWARD, _NEXT_VALUE, _RETURN, _NEXT_RULE = range(4)
 """The next step: run the op at `pc` for the first time, get its next value, resume it after a call,

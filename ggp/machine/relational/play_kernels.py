@@ -36,15 +36,13 @@ from ggp.machine.relational.records import (
     STEPS,
     TOO_LARGE_ANSWER,
     Memory,
-)
-from ggp.machine.relational.room import GameMemory
-from ggp.machine.relational.row_kernels import (
     add_move,
     collect_if_many,
     ensure_name,
     load,
     sort_by_key,
 )
+from ggp.machine.relational.room import GameMemory
 
 # ------------------------------------------------------------------------
 # Whole random playouts in one call, which returns now and then between two joint moves, and can be
@@ -447,7 +445,7 @@ SLICE = 3_000_000
 a few hundredths of a second."""
 
 State = NDArray[np.int32]
-"""Names of fluents, in the order of `row_kernels.sort_by_key`: equal states are equal arrays."""
+"""Names of fluents, in the order of `records.sort_by_key`: equal states are equal arrays."""
 
 
 class KernelQuestions:

@@ -16,7 +16,7 @@ from threading import RLock
 import numpy as np
 
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
-from ggp.gdl import parse_term, to_kif
+from ggp.gdl import parse_term
 from ggp.gdl.analysis.growth import growth_message, terms_grow
 from ggp.gdl.analysis.told_moves import PLAIN, move_percept
 from ggp.gdl.program import INIT, LEGAL, NEXT, RANDOM, SEES, TERMINAL, Program, value_order
@@ -48,9 +48,8 @@ from ggp.machine.relational.play_kernels import (
     KernelQuestions,
     State,
 )
-from ggp.machine.relational.records import ENOUGH, FULL_TERMS, I32, NAMES
+from ggp.machine.relational.records import ENOUGH, FULL_TERMS, I32, NAMES, name_term
 from ggp.machine.relational.room import UNBOUNDED, GameMemory
-from ggp.machine.relational.row_kernels import name_term
 from ggp.machine.relational.rules import RANKED, RelationRules, TermTable
 from ggp.machine.relational.tuning import Tuner, evaluate
 from ggp.machine.threads import made_once
@@ -69,7 +68,7 @@ class RelationalStates(ShownStates):
         return len(self.lanes)
 
     def first_fluents(self) -> list[str]:
-        return sorted(to_kif(self.game.terms.term(name)) for name in self.lanes[0].tolist())
+        return sorted(str(self.game.terms.term(name)) for name in self.lanes[0].tolist())
 
     def take(self, lanes: IntArray) -> RelationalStates:
         """The lanes with these indices, in this order, repeats allowed."""
@@ -347,7 +346,7 @@ class RelationalMachine:
     def _text(self, name: int) -> str:
         if name not in self._texts:
             with self.growing:
-                self._texts[name] = to_kif(self.game.terms.term(name))
+                self._texts[name] = str(self.game.terms.term(name))
         return self._texts[name]
 
     def _fluent(self, text: str) -> int:

@@ -36,8 +36,8 @@ from ggp.machine.relational.records import (
     Rows,
     Stack,
     TermRows,
+    place_terms,
 )
-from ggp.machine.relational.row_kernels import place_terms
 
 STEPS_AN_INFERENCE = 5
 """Steps of the interpreter for each inference that limits allow: the interpreter needs more steps

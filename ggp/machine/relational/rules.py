@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import ReasonerLimitError
+from ggp.gdl.analysis.dependencies import any_of
 from ggp.gdl.program import (
     GOAL,
     INIT,
@@ -31,9 +32,8 @@ from ggp.gdl.program import (
     local_variables,
 )
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
-from ggp.machine.relational.records import FULL_TERMS, I32
+from ggp.machine.relational.records import FULL_TERMS, I32, make_term, name_term
 from ggp.machine.relational.room import GameMemory
-from ggp.machine.relational.row_kernels import make_term, name_term
 
 Facts = NDArray[np.int32]
 """`[N, K]` rows of terms."""
@@ -82,7 +82,7 @@ class RelationRules:
             if relation in self.facts:
                 facts = (f"facts;{relation[0]}", relation[1])
                 self.facts[facts] = self.facts.pop(relation)
-                self.rules[relation] = [NormalRule(_general(relation), (Literal(_general(facts)),))]
+                self.rules[relation] = [NormalRule(any_of(relation), (Literal(any_of(facts)),))]
 
 
 def _note(rules: Sequence[NormalRule], terms: TermTable) -> None:
@@ -109,12 +109,6 @@ def arguments(atom: Term) -> tuple[Term, ...]:
 
 def _names(term: Term) -> set[str]:
     return {variable.name for variable in variables(term)}
-
-
-def _general(relation: Signature) -> Atom:
-    name, arity = relation
-    args = tuple(Variable(str(i)) for i in range(arity))
-    return Compound(name, args) if args else Symbol(name)
 
 
 def _ranked(program: Program) -> Iterator[NormalRule]:

@@ -50,9 +50,9 @@ from ggp.machine.relational.records import (
     STEPS_TAKEN,
     Code,
     Rows,
+    add_facts,
 )
 from ggp.machine.relational.room import UNBOUNDED, GameMemory, rows_for
-from ggp.machine.relational.row_kernels import add_facts
 from ggp.machine.relational.rules import RelationRules, TermTable
 
 # ------------------------------------------------------------------------

@@ -1,5 +1,4 @@
-"""Untrusted sources: players of other packages, and decisions as JSON.
+"""Players in other processes: `from_json` writes decisions for them, logs and records.
 
-`plug_ins` imports classes of other packages and makes players of them. `from_json` writes decisions
-for other processes, logs and records, and reads and checks them.
+It also reads and checks what comes back, for it may come from strangers.
 """

@@ -2,6 +2,5 @@
 
 Begin with `option_fields`: a dataclass declares options, and its fields say how to read, check and
 describe them. The other modules are options of many players: `evaluations` (values of unfinished
-states, declared or learned), `opponents` (models of the other roles' moves) and `board_makers`
-(how to draw boards).
+states, declared or learned) and `opponents` (models of the other roles' moves).
 """

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from ggp.errors import ConfigError
-from ggp.gdl.games import comes_with_games, find_companion
+from ggp.gdl.games import find_companion
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
-from ggp.players.options.option_fields import words
+from ggp.players.options.option_fields import file_field
 from ggp.registry import Registry
 from ggp.search.anytime import Deadline
 from ggp.search.leaf_values import StateValues
@@ -85,19 +85,7 @@ def evaluation_field(meaning: str) -> Any:
             form_of(text).check(_path(text))
         return text
 
-    return words(
-        PLAYOUTS, meaning, "playouts|FILE", check, names_file=names_own_file, reads=own_file
-    )
-
-
-def names_own_file(text: str) -> bool:
-    """Whether a value of such an option names a file that does not come with the games."""
-    return text != PLAYOUTS and not comes_with_games(text, ".toml")
-
-
-def own_file(text: str) -> str:
-    """The file that a value of the option names, unless it comes with the games; else empty."""
-    return text if names_own_file(text) else ""
+    return file_field(PLAYOUTS, meaning, check)
 
 
 def evaluation_of(

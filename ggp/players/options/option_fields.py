@@ -10,19 +10,21 @@ defines `my_player:depth=5`. From it come parsing (`read_options`), error messag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
 from inspect import get_annotations
 from typing import Any, TypeVar
 
 from ggp.errors import ConfigError
+from ggp.gdl.games import comes_with_games
 from ggp.gdl.nearest import unknown
 
 MOST = 10**9
 """Default upper bound of options that are whole numbers."""
 
 _T = TypeVar("_T")
+_Text = TypeVar("_Text", bound=str)
 
 
 @dataclass(frozen=True)
@@ -55,14 +57,6 @@ class OptionInfo:
     high: int | None = None
 
 
-def _names_none(text: str) -> bool:
-    return False
-
-
-def _reads_none(text: str) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """Reads the text of an option; raises ValueError with the allowed texts."""
@@ -73,8 +67,8 @@ class _Kind:
     usual: str | None = None
     low: int | None = None
     high: int | None = None
-    names_file: Callable[[str], bool] = _names_none
-    reads: Callable[[str], str] = _reads_none
+    names_file: Callable[[str], bool] | None = None
+    reads: Callable[[str], str] | None = None
     unused: bool = False
 
 
@@ -119,31 +113,22 @@ def wholes(meaning: str, *, low: int = 1, high: int = MOST) -> Any:
     return _field((), _Kind(read, "A/B/C", meaning, "", low, high))
 
 
-def choice(default: StrEnum, meaning: str, among: Sequence[StrEnum] = ()) -> Any:
-    """A field for one of the values of an enumeration.
+def choice(default: _Text, meaning: str, among: Collection[_Text] = ()) -> Any:
+    """A field for one of the values of an enumeration, or for one of several names.
 
     Args:
-        among: the allowed values; default: all.
+        among: the allowed values, such as the names of a `Registry`, which loads lazily; default:
+            all of the enumeration.
     """
-    possible = among or tuple(type(default))
-
-    def read(name: str, text: str) -> StrEnum:
-        if text not in possible:
-            raise ValueError(f"must be {' or '.join(f'{name}={value}' for value in possible)}")
-        return type(default)(text)
-
-    return _field(default, _Kind(read, "|".join(possible), meaning))
-
-
-def named(default: str, meaning: str, among: Collection[str]) -> Any:
-    """A field for one of these names, such as the names of a `Registry`, which loads lazily."""
+    kind = type(default)
+    possible = among or (tuple(kind) if issubclass(kind, StrEnum) else ())
 
     def read(name: str, text: str) -> str:
-        if text not in among:
-            raise ValueError(f"must be {' or '.join(f'{name}={possible}' for possible in among)}")
-        return text
+        if text not in possible:
+            raise ValueError(f"must be {' or '.join(f'{name}={value}' for value in possible)}")
+        return kind(text)
 
-    return _field(default, _Kind(read, among, meaning))
+    return _field(default, _Kind(read, possible, meaning))
 
 
 def words(
@@ -153,8 +138,8 @@ def words(
     check: Callable[[str], str] = str,
     *,
     usual: str | None = None,
-    names_file: Callable[[str], bool] = _names_none,
-    reads: Callable[[str], str] = _reads_none,
+    names_file: Callable[[str], bool] | None = None,
+    reads: Callable[[str], str] | None = None,
 ) -> Any:
     """A field for a text without commas.
 
@@ -172,6 +157,20 @@ def words(
         return check(text)
 
     return _field(default, _Kind(read, form, meaning, usual, names_file=names_file, reads=reads))
+
+
+def file_field(default: str, meaning: str, check: Callable[[str], str]) -> Any:
+    """An option that names a file, by its path or as one that comes with the games."""
+
+    def names_own_file(text: str) -> bool:
+        return text != default and not comes_with_games(text, ".toml")
+
+    def own_file(text: str) -> str:
+        return text if names_own_file(text) else ""
+
+    return words(
+        default, meaning, f"{default}|FILE", check, names_file=names_own_file, reads=own_file
+    )
 
 
 def unused(value: Any, why: str) -> Any:
@@ -194,7 +193,7 @@ def read_options(options: type[_T], player: str, text: str, *, files: bool = Tru
     """Options from `a=1,b=2`.
 
     Args:
-        options: a dataclass of fields made by `whole`, `wholes`, `choice`, `named` or `words`; its
+        options: a dataclass of fields made by `whole`, `wholes`, `choice` or `words`; its
             `__post_init__` may raise `ConfigError` for options that exclude each other.
         player: the player's name in messages.
         files: whether values may name files.
@@ -215,7 +214,7 @@ def read_options(options: type[_T], player: str, text: str, *, files: bool = Tru
         if name in values:
             raise ConfigError(f"option {name!r} of player {player} is given twice")
         kind = _kind(by_name[name])
-        if not files and kind.names_file(value):
+        if not files and kind.names_file is not None and kind.names_file(value):
             raise ConfigError(
                 f"option {name!r} of player {player} names a file, which only a command line may"
             )
@@ -238,9 +237,9 @@ def files_read(options: object) -> dict[str, str]:
     to which matches add.
     """
     paths = {
-        name: _kind(option).reads(getattr(options, name))
+        name: reads(getattr(options, name))
         for name, option in _fields_by_name(type(options)).items()
-        if _kind(option).reads is not _reads_none  # other values need not be text
+        if (reads := _kind(option).reads) is not None  # other values need not be text
     }
     return {name: path for name, path in paths.items() if path}
 
@@ -292,6 +291,6 @@ def _kind(option: Field[Any]) -> _Kind:
     kind = option.metadata.get("option")
     if not isinstance(kind, _Kind) or option.default is MISSING:
         raise ConfigError(
-            f"option {option.name!r} is not declared by whole, wholes, choice, named or words"
+            f"option {option.name!r} is not declared by whole, wholes, choice or words"
         )
     return kind

@@ -8,11 +8,11 @@ count, by a budget of states (the option `states`), or until a deadline.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,24 +23,28 @@ from ggp.belief import (
     UNIFORM,
     Bags,
     BoardMaker,
+    DrawnPieces,
     FollowsPaths,
     MoveModel,
     PathModel,
     PathTree,
     Sampler,
     SamplerSettings,
-    make_sampler,
 )
-from ggp.belief.finding.last_resorts import DrawnBoards
 from ggp.belief.policy_models import LearnedMoves, remember
 from ggp.belief.sampler import Finder, Setting
 from ggp.belief.samplers.by_name import HYPERPLAY
-from ggp.players.options.board_makers import board_maker_of, boards_field
+from ggp.belief.samplers.last_observation import DrawnBoards
+from ggp.errors import ConfigError
+from ggp.gdl.games import find_companion
+from ggp.machine.base import BoolArray, Machine, States
+from ggp.machine.boards import BoardRelation
+from ggp.players.options.evaluations import evaluation_of
 from ggp.players.options.opponents import learned_file, model_field, model_of
-from ggp.players.options.option_fields import choice, named, whole, wholes
-from ggp.players.parts.belief_player import BeliefPlayer, ponder_field
-from ggp.players.parts.risk import RiskOptions
+from ggp.players.options.option_fields import choice, file_field, whole, wholes
+from ggp.players.parts.belief_player import BeliefPlayer, RiskOptions, ponder_field
 from ggp.players.player import Choice, Context, MoveValue
+from ggp.run.whole_files import read_toml
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, Ties
 from ggp.search.parts import Report, Search, run_search, spend_states
@@ -48,6 +52,107 @@ from ggp.search.playouts import PlayoutSearch
 
 if TYPE_CHECKING:
     from ggp.search.trees.tree_search import TreeSearch
+
+# ------------------------------------------------------------------------
+# The option `boards`: from the name of a file to a `BoardMaker` for when no history is found.
+#
+# The option names a TOML file beside a rulesheet, as `evaluation` does (`evaluations`). Its table
+# `boards` describes how to draw boards: see `ggp.belief.samplers.board_maker`. The default is
+# `none`.
+
+NONE = "none"
+
+_VARIABLES = ("?file", "?rank", "?role", "?piece")
+
+
+@runtime_checkable
+class KnowsAttacks(Protocol):
+    """An `Evaluation` that knows the squares a role attacks: no king of another role is drawn
+    there."""
+
+    def attacked(self, states: States, role: int) -> BoolArray:
+        """`[L, X, Y]` whether a role attacks each square, in each of L states."""
+        ...
+
+
+_KEYS = {"again", "forget", "inner", "home", "promotions", "promoted"}
+
+
+def boards_field() -> Any:
+    """The option `boards`."""
+
+    def check(text: str) -> str:
+        drawn_pieces_of(text)
+        return text
+
+    return file_field(NONE, "a file that says how to draw boards when no history is found", check)
+
+
+def drawn_pieces_of(name: str) -> DrawnPieces | None:
+    """The description of boards in the file that an option names; None for `none`.
+
+    Raises:
+        ConfigError: there is no such file, or it does not describe boards.
+    """
+    if name == NONE:
+        return None
+    path = find_companion(name, ".toml")
+    table = read_toml(path)
+    try:
+        return _terms(table)
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise ConfigError(
+            f"{path} does not say how boards are drawn: it needs fluent, pieces, and a table "
+            f"boards of some of {', '.join(sorted(_KEYS))} ({type(error).__name__}: {error})"
+        ) from error
+
+
+def board_maker_of(name: str, machine: Machine) -> BoardMaker | None:
+    """The `BoardMaker` for the file that an option names; None for `none`.
+
+    Raises:
+        ConfigError: as for `drawn_pieces_of`, or the file does not suit the game.
+    """
+    terms = drawn_pieces_of(name)
+    if terms is None:
+        return None
+    values = evaluation_of(name, machine)
+    return BoardMaker(machine, terms, values.attacked if isinstance(values, KnowsAttacks) else None)
+
+
+def _terms(table: Mapping[str, Any]) -> DrawnPieces:
+    boards, pieces = table["boards"], table["pieces"]
+    if unknown := set(boards) - _KEYS:
+        raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+    for name in (*boards.get("inner", ()), *boards.get("promotions", ())):
+        if name not in pieces:
+            raise ValueError(f"there is no piece {name}")
+    return DrawnPieces(
+        relation=relation_of(table),
+        pieces=frozenset(pieces),
+        kings=frozenset(name for name, piece in pieces.items() if piece.get("king")),
+        inner=frozenset(boards.get("inner", ())),
+        again=boards.get("again"),
+        forget=tuple(tuple(pattern.strip("()").split()) for pattern in boards.get("forget", ())),
+        home=float(boards.get("home", 0.0)),
+        promotions=tuple(boards.get("promotions", ())),
+        promoted=float(boards.get("promoted", 0.0)),
+    )
+
+
+def relation_of(table: Mapping[str, Any]) -> BoardRelation:
+    """The form of the fluents of a board, as declared in such a file.
+
+    Raises:
+        KeyError, ValueError, TypeError, AttributeError: it is not declared.
+    """
+    words = table["fluent"].strip("()").split()
+    file, rank, role, piece = (words.index(variable) for variable in _VARIABLES)
+    return BoardRelation(words[0], (file, rank, role, piece))
+
+
+# ------------------------------------------------------------------------
+# Options, and the class.
 
 
 class Rescue(StrEnum):
@@ -60,7 +165,7 @@ class Rescue(StrEnum):
 def sampler_field(usual: str) -> Any:
     """The option `sampler`."""
     meaning = "sampler of its possible states; only hyperplay enumerates"
-    return named(usual, meaning, SAMPLERS)
+    return choice(usual, meaning, SAMPLERS)
 
 
 MAX_PARTICLES = 1000
@@ -158,8 +263,7 @@ class SearchPlayer(BeliefPlayer):
         self.model = model_of(
             self.options.model, self.machine, tree, self.role, self.rng, self.context.program
         )
-        return make_sampler(
-            self.options.sampler,
+        return SAMPLERS[self.options.sampler](
             self.machine,
             tree,
             SamplerSettings(self.options.exact, self.pool_limit, self.maker, self.rescues),

@@ -15,7 +15,7 @@ from ggp.belief import Bags, FollowsPaths, HyperPlaySampler
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
-from ggp.players.parts.slices import BeliefWatch
+from ggp.players.parts.tracker import BeliefWatch
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, best_moves

@@ -34,10 +34,9 @@ from ggp.machine.base import FloatArray
 from ggp.machine.build import build_by_the_first_clock, reveal_moves
 from ggp.machine.propnet.compile.ground_rules.forecast import GroundingForecast
 from ggp.players import Context, Decision, Player, make_player, parse_spec, player_of
-from ggp.players.known_state import KnownStatePlayer, drawn_decision
 from ggp.players.parts.belief_player import BeliefPlayer
-from ggp.players.parts.guessed_states import GuessedStates
 from ggp.players.parts.tracker import move_of, percepts_of, refused_of
+from ggp.players.parts.without_belief import GuessedStates, KnownStatePlayer, drawn_decision
 from ggp.players.player import Believing, Pondering, Preparing
 from ggp.players.random_legal import RandomLegal
 from ggp.protocol.path import PathTurn

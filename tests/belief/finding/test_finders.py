@@ -14,8 +14,8 @@ from ggp.belief import Bags, How, HyperPlaySampler, PathTree
 from ggp.belief.bags import Segments
 from ggp.belief.finding.earlier import BagHistory, Earlier, Forward, HistoryFinder
 from ggp.belief.finding.exact import ExactSets
-from ggp.belief.finding.last_resorts import Larger
 from ggp.belief.sampler import Finder, Setting
+from ggp.belief.samplers.hyperplay_sampler import Larger
 from ggp.belief.solving.finder import Solving
 from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.errors import BeliefDepletedError

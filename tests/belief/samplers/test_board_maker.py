@@ -16,7 +16,7 @@ from ggp.gdl.games import find_companion
 from ggp.machine import Machine
 from ggp.machine.base import States
 from ggp.players import BeliefPlayer, make_player, parse_spec
-from ggp.players.options.board_makers import board_maker_of, drawn_pieces_of
+from ggp.players.parts.search_player import board_maker_of, drawn_pieces_of
 from tests.support.games import machine_of_game
 
 BOARDS = ("kriegspiel", "kriegspiel_5x5")

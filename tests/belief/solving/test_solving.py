@@ -13,9 +13,10 @@ import pytest
 import ggp
 from ggp.belief import Bags, HyperPlaySampler, PathTree, never
 from ggp.belief.bags import initial_segments
+from ggp.belief.finding.earlier import PathStart
 from ggp.belief.move_models import UNIFORM
 from ggp.belief.solving import finder, sat, unrolling
-from ggp.belief.solving.finder import MAX_CONFLICTS, SolvedFinder, WindowStart, sampled
+from ggp.belief.solving.finder import MAX_CONFLICTS, SolvedFinder, sampled
 from ggp.belief.solving.sat import Clasp, ClauseSolver, PySat
 from ggp.belief.solving.unrolling import Spent, Window, is_solvable
 from ggp.errors import BeliefDepletedError
@@ -220,7 +221,7 @@ def test_a_window_stays_open_from_turn_to_turn(monkeypatch: pytest.MonkeyPatch) 
     initial_sets = initial_segments(machine, 1, keep_views=False)
     for length, turn in enumerate(turns, start=1):
         node = tree.extend(node, *(np.array([x]) for x in turn))
-        starts = [WindowStart(length, initial_sets)]
+        starts = [PathStart(length, initial_sets)]
         sets_found = solved.find(0, int(node[0]), starts, 8, rng, Spent(MAX_CONFLICTS, never))
         assert sets_found is not None
         exact = truth.at(node, 0, rng)
@@ -232,7 +233,7 @@ def test_a_window_stays_open_from_turn_to_turn(monkeypatch: pytest.MonkeyPatch) 
     for turn in other_turns:
         node = tree.extend(node, *(np.array([x]) for x in turn))
     sets_found = solved.find(
-        0, int(node[0]), [WindowStart(6, initial_sets)], 8, rng, Spent(MAX_CONFLICTS, never)
+        0, int(node[0]), [PathStart(6, initial_sets)], 8, rng, Spent(MAX_CONFLICTS, never)
     )
     assert sets_found is not None
     assert num_windows == 2
@@ -347,7 +348,7 @@ def test_solved_paths_are_weighted_by_the_move_model() -> None:
     bag = exact.at(node, role, np.random.default_rng(0))
     truth = dict(zip(machine.fluents(bag.states_of(0)), bag.weights_of(0).tolist(), strict=True))
     assert max(truth.values()) > 1.5 * sorted(truth.values())[-2]
-    start = WindowStart(2, initial_segments(machine, 1, keep_views=False))
+    start = PathStart(2, initial_segments(machine, 1, keep_views=False))
     sets_found = SolvedFinder(machine, tree, model).find(
         role, int(node[0]), [start], 2_000, np.random.default_rng(0), Spent(MAX_CONFLICTS, never)
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ggp.gdl import parse
-from ggp.gdl.analysis.common_goals import shares_goals
+from ggp.gdl.formal import shares_goals
 from ggp.gdl.games import list_games
 from ggp.gdl.normalize import load, normalize
 from ggp.machine import build_machine

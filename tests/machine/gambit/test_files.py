@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import GDLSyntaxError, GDLValidationError
-from ggp.machine.gambit.games import GambitGame, gambit_game, names_of
-from ggp.machine.gambit.tree import CHANCE
+from ggp.machine.gambit.games import CHANCE, GambitGame, gambit_game, names_of
 from ggp.machine.games import check_text, goal_bounds, load_program, read_program
 from tests.support.games import GAMBIT_GAMES
 

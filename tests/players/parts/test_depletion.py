@@ -14,8 +14,8 @@ from ggp.belief import HyperPlaySampler, PathTree
 from ggp.errors import BeliefDepletedError, ReasonerLimitError
 from ggp.machine import Machine
 from ggp.players import BeliefPlayer, make_player, parse_spec
-from ggp.players.parts.guessed_states import GUESSED, ROUNDS
 from ggp.players.parts.tracker import Submission, Tracker
+from ggp.players.parts.without_belief import GUESSED, ROUNDS
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -67,7 +67,7 @@ def test_turns_without_particles_use_bounded_memory(
     recovers: bool, player_of: PlayerMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ggp.players.parts.tracker.MIN_NODES", 0)
-    monkeypatch.setattr("ggp.belief.finding.last_resorts.ATTEMPTS", 1_000)
+    monkeypatch.setattr("ggp.belief.samplers.hyperplay_sampler.ATTEMPTS", 1_000)
     machine = machine_of_rules(HAYSTACK, "propnet")
     player = player_of(machine, "hyperplay2:n=4,exact=0", 1_000)
     for _ in range(3):

@@ -10,7 +10,7 @@ import pytest
 
 from ggp.belief import Bags
 from ggp.belief.bags import one_set
-from ggp.players.parts.slices import FIRST_ROOM, ROOM_SHARE, BagGrowth
+from ggp.players.parts.tracker import FIRST_ROOM, ROOM_SHARE, BagGrowth
 from tests.support.games import machine_of_game
 
 MOST = 4 * FIRST_ROOM

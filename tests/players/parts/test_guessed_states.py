@@ -11,8 +11,8 @@ from ggp.gdl.normalize import normalize
 from ggp.machine import Limits, Machine
 from ggp.machine.abilities import Prover
 from ggp.machine.base import UNKNOWN
-from ggp.players.parts.guessed_states import GUESSED, GuessedStates
 from ggp.players.parts.tracker import move_of, percepts_of
+from ggp.players.parts.without_belief import GUESSED, GuessedStates
 from ggp.search.moves import random_moves
 from tests.support.games import build_here, machine_of_game
 from tests.support.sheets.programs import MANY_MOVES

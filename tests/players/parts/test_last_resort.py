@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ggp.belief import HyperPlaySampler, PathTree
-from ggp.belief.finding.last_resorts import DrawnBoards
+from ggp.belief.samplers.last_observation import DrawnBoards
 from ggp.machine import Machine
 from ggp.machine.base import States
 from ggp.players import BeliefPlayer, Context, Decision, make_player, parse_spec, player_of
-from ggp.players.options.board_makers import board_maker_of
+from ggp.players.parts.search_player import board_maker_of
 from ggp.search.anytime import Deadline
 from ggp.search.moves import random_moves
 from tests.support.effort import rarely

@@ -16,7 +16,7 @@ from ggp.machine import Machine
 from ggp.machine.base import IntArray
 from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.players.auto import Auto
-from ggp.players.parts.slices import FIRST_LANES, MIN_LANES, BeliefWatch, Slices
+from ggp.players.parts.tracker import FIRST_LANES, MIN_LANES, BeliefWatch, Slices
 from ggp.players.parts.tree_player import TreePlayer
 from ggp.players.player import Pondering, Preparing
 from ggp.search.anytime import Deadline
@@ -197,8 +197,8 @@ def looks(slices: Slices, seconds: list[float]) -> list[int]:
     slices.begin(now_s, now_s)
     for took_s in seconds:
         now_s += took_s
-        slices.look(now_s, slices.lanes())
-        sizes.append(slices.lanes())
+        slices.look(now_s, slices.lanes)
+        sizes.append(slices.lanes)
     return sizes
 
 

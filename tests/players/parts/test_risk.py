@@ -9,7 +9,7 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Machine
 from ggp.players import Decision, make_player, parse_spec
-from ggp.players.parts.risk import doubtful_moves, prudent, sure_share
+from ggp.players.parts.belief_player import doubtful_moves, prudent, sure_share
 from ggp.players.player import MoveValue
 from tests.support.games import machine_of_rules
 
