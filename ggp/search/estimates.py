@@ -218,32 +218,25 @@ def _draw(
     # The first loop sums the demand; the second counts the points up to the end of each entry.
     total = 0.0
     for i in range(size):
-        demand = weights[first + i]
-        if enough:
-            demand = demand * count - 1.0
-            if demand < 0.0:
-                demand = 0.0
-        total += demand
+        total += _demand(weights[first + i], count, enough)
     previous = 0
     end = 0.0
     for i in range(size):
-        demand = weights[first + i]
-        if enough:
-            demand = demand * count - 1.0
-            if demand < 0.0:
-                demand = 0.0
-        end += demand
+        end += _demand(weights[first + i], count, enough)
         cumulative = num_draws
         if end < total:
             cumulative = int(np.ceil(end * (num_draws / total) - start))
-            if cumulative < 0:
-                cumulative = 0
-            if cumulative > num_draws:
-                cumulative = num_draws
+            cumulative = min(max(cumulative, 0), num_draws)
         out[i] = cumulative - previous
         if enough:
             out[i] += 1
         previous = cumulative
+
+
+@inlined
+def _demand(weight: float, count: int, enough: bool) -> float:
+    """What an entry is drawn in proportion to; `enough`: whether each has got a trial already."""
+    return max(weight * count - 1.0, 0.0) if enough else weight
 
 
 @kernel
@@ -320,11 +313,8 @@ def pick_best(
             continue
         highest, scale = values[first], abs(values[first])
         for k in range(first, end):
-            if values[k] > highest:
-                highest = values[k]
-        for k in range(first, end):
-            if abs(values[k]) > scale:
-                scale = abs(values[k])
+            highest = max(highest, values[k])
+            scale = max(scale, abs(values[k]))
         threshold = highest - tolerance * scale
         ties = 0
         for k in range(first, end):

@@ -94,7 +94,7 @@ def _address(context: Any, builder: Any, vector: ir.VectorType, array_type: Any,
 
 @_meaning_of(vectors.load)
 def _load(array: Any, index: Any, width: Any) -> Any:
-    vector = Vector(vectors.WORDS_PER_ITEM * len(width))
+    vector = Vector(max(1, vectors.WORDS_PER_ITEM * len(width)))
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _address(context, builder, vector.llvm, signature.args[0], args)
@@ -158,7 +158,7 @@ def _splat(builder: Any, vector: ir.VectorType, word: Any) -> Any:
 
 @_meaning_of(vectors.splat)
 def _splat_word(word: Any, width: Any) -> Any:
-    vector = Vector(vectors.WORDS_PER_ITEM * len(width))
+    vector = Vector(max(1, vectors.WORDS_PER_ITEM * len(width)))
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return _splat(builder, vector.llvm, args[0])

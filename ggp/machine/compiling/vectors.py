@@ -1,9 +1,9 @@
 """Operations on vectors of 64-bit words in kernels, always compiled to SIMD instructions.
 
-A kernel takes a `width`: a tuple of n zeros stands for vectors of `8 * n` words, so the same
-source compiles for any width, and numba caches each width as a type of its own. LLVM splits a
-vector into as many registers as the processor needs. Vectors of floats, for neural networks, have a
-fixed width.
+A kernel takes a `width`: a tuple of n zeros stands for vectors of `8 * n` words, an empty one for a
+single word. So the same source compiles for any width, and numba caches each width as a type of its
+own. LLVM splits a vector into as many registers as the processor needs. Vectors of floats, for
+neural networks, have a fixed width.
 
 This module only declares the operations; `vector_code` generates their instructions.
 """
@@ -40,7 +40,7 @@ operations_in("ggp.machine.compiling.vector_code")
 @inlined
 def words_of(width: tuple[int, ...]) -> int:
     """Words in a vector of this width; usable in kernels."""
-    return WORDS_PER_ITEM * len(width)
+    return max(1, WORDS_PER_ITEM * len(width))
 
 
 def aligned_words(count: int) -> NDArray[np.uint64]:

@@ -191,64 +191,28 @@ class PackedStore:
 
 
 class WorldStates:
-    """A growing list of a machine's states, numbered in the order of addition.
-
-    It consists of parts. A new part is merged with the last ones while they are at most twice as
-    large: so there are O(log N) parts, and each state is copied O(log N) times.
-    """
+    """A growing list of a machine's states, numbered in the order of addition."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._parts: list[States] = []
-        self._ends: list[int] = []
+        self._states = machine.initial(0)
 
     def __len__(self) -> int:
         """Number of states."""
-        return self._ends[-1] if self._ends else 0
+        return len(self._states)
 
     def add(self, states: States) -> None:
         """Append states."""
-        if not len(states):
-            return
-        size = len(self) + len(states)
-        joined = [states]
-        total = len(states)
-        while self._parts and len(self._parts[-1]) <= 2 * total:
-            total += len(self._parts[-1])
-            joined.append(self._parts.pop())
-            self._ends.pop()
-        self._parts.append(self._machine.concatenate(joined[::-1]) if joined[1:] else states)
-        self._ends.append(size)
+        self._states = self._machine.concatenate([self._states, states])
 
     def take(self, numbers: IntArray) -> States:
         """The states with these numbers, in this order, repeats allowed."""
-        if not len(numbers):
-            return self._machine.initial(0)
-        part_of = np.searchsorted(self._ends, numbers, side="right")
-        part_ids = np.flatnonzero(np.bincount(part_of))
-        if len(part_ids) == 1:
-            part = int(part_ids[0])
-            return self._parts[part].take(numbers - self._start(part))
-        order = np.argsort(part_of, kind="stable")
-        bounds = np.searchsorted(part_of[order], part_ids, side="left").tolist()
-        selections = [
-            self._parts[part].take(numbers[order[first:end]] - self._start(part))
-            for part, first, end in zip(
-                part_ids.tolist(), bounds, [*bounds[1:], len(order)], strict=True
-            )
-        ]
-        inverse = np.empty(len(order), dtype=np.int64)
-        inverse[order] = np.arange(len(order))
-        return self._machine.concatenate(selections).take(inverse)
+        return self._states.take(numbers)
 
     def only(self, numbers: IntArray) -> WorldStates:
-        """A list of the states with these numbers, in this order."""
-        subset = WorldStates(self._machine)
-        subset.add(self.take(numbers))
-        return subset
-
-    def _start(self, part: int) -> int:
-        return self._ends[part - 1] if part else 0
+        """This list, reduced to the states with these numbers, in this order."""
+        self._states = self.take(numbers)
+        return self
 
 
 # ------------------------------------------------------------------------

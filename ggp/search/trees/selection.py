@@ -195,27 +195,38 @@ def ucb(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: Ucb) ->
 
 
 @inlined
-def match_regrets(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: ByRegret) -> int:
-    """An action drawn in proportion to positive regret, or uniformly if no regret is positive.
-
-    sigma(a) = R+(a) / sum of R+; the learner draws from (1 - e) sigma + e uniform. The probability
-    of the draw is written where the record of the choice will be.
-    """
+def _positive_regret(nodes: Nodes, node: int) -> tuple[float, int]:
+    """The sum of the positive regrets of a node's actions, and their number."""
     total, count = 0.0, 0
     action = int(nodes.first_action[node])
     while action >= 0:
         count += 1
         total += max(nodes.regret[action], 0.0)
         action = int(nodes.next[action])
+    return total, count
+
+
+@inlined
+def _share_of(nodes: Nodes, action: int, total: float, count: int) -> float:
+    """Probability of an action in its node's current strategy; `total, count`: of all actions."""
+    return float(max(nodes.regret[action], 0.0) / total) if total > 0.0 else 1.0 / count
+
+
+@inlined
+def match_regrets(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: ByRegret) -> int:
+    """An action drawn in proportion to positive regret, or uniformly if no regret is positive.
+
+    sigma(a) = R+(a) / sum of R+; the learner draws from (1 - e) sigma + e uniform. The probability
+    of the draw is written where the record of the choice will be.
+    """
+    total, count = _positive_regret(nodes, node)
     epsilon = rule.exploration if wave.learns[lane, role] else 0.0
     gain = rule.weight * rule.reach[lane, role] * rule.odds[lane]
     point, cumulative = uniform(wave.random), 0.0
     choice, share, probability = -1, 0.0, 1.0
     action = int(nodes.first_action[node])
     while action >= 0:
-        action_share = 1.0 / count
-        if total > 0.0:
-            action_share = max(nodes.regret[action], 0.0) / total
+        action_share = _share_of(nodes, action, total, count)
         nodes.average[action] += gain * action_share
         action_probability = epsilon / count + (1.0 - epsilon) * action_share
         # Probabilities may sum to slightly less than 1: the last possible action gets the rest.
@@ -277,22 +288,14 @@ def _match(nodes: Nodes, node: int, choice: int, value: float, chance: float, ga
     2019): the estimate of action a is b(a), plus (value - b(a)) / probability if the lane chose it.
     Its expectation does not depend on b; its variance is small where b is close to the value.
     """
-    total, count = 0.0, 0
-    action = int(nodes.first_action[node])
-    while action >= 0:
-        count += 1
-        total += max(nodes.regret[action], 0.0)
-        action = int(nodes.next[action])
+    total, count = _positive_regret(nodes, node)
     correction = (value - _expected(nodes, choice)) / chance
     mean = 0.0
     action = int(nodes.first_action[node])
     while action >= 0:
-        share = 1.0 / count
-        if total > 0.0:
-            share = max(nodes.regret[action], 0.0) / total
-        mean += share * _expected(nodes, action)
+        mean += _share_of(nodes, action, total, count) * _expected(nodes, action)
         if action == choice:
-            mean += share * correction
+            mean += _share_of(nodes, action, total, count) * correction
         action = int(nodes.next[action])
     action = int(nodes.first_action[node])
     while action >= 0:
@@ -362,16 +365,12 @@ def relative_shares(nodes: Nodes, node_ids: I32, moves: IntArray, shares: FloatA
         shares[k] = 1.0
         if node_ids[k] < 0:
             continue
-        total, count, match = 0.0, 0, -1
+        total, count = _positive_regret(nodes, node_ids[k])
         action = int(nodes.first_action[node_ids[k]])
-        while action >= 0:
-            total += max(nodes.regret[action], 0.0)
-            count += 1
-            if nodes.move[action] == moves[k]:
-                match = action
+        while action >= 0 and nodes.move[action] != moves[k]:
             action = int(nodes.next[action])
-        if match >= 0 and total > 0.0:
-            shares[k] = count * max(nodes.regret[match], 0.0) / total
+        if action >= 0 and total > 0.0:
+            shares[k] = count * max(nodes.regret[action], 0.0) / total
 
 
 # ------------------------------------------------------------------------

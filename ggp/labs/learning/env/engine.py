@@ -21,7 +21,7 @@ from ggp.machine.base import FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.circuit import FALSE, Literals, Outputs
 from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.on_circuit import on_circuit
-from ggp.machine.propnet.play.kernels.block_kernels import run_query
+from ggp.machine.propnet.play.kernels.block_kernels import NO_MOVES, run_query
 from ggp.machine.propnet.play.kernels.tapes import I32, Wires
 from ggp.machine.propnet.play.layout.queries import query_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
@@ -291,9 +291,8 @@ class CircuitEngine:
     def look(self, states: States) -> U64:
         packed = _packed(states)
         out = np.empty((len(packed), self.starts[-1]), dtype=np.uint64)
-        no_moves = np.zeros((len(packed), 0), dtype=np.int32)
         scratch = self._scratch()
-        run_query(self._tapes.look, packed, no_moves, out, *scratch[1:], WIDTH)
+        run_query(self._tapes.look, packed, *NO_MOVES, out, *scratch[1:], WIDTH)
         self._spare.append(scratch)
         return np.ascontiguousarray(out.T)
 

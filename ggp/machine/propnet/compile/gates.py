@@ -315,43 +315,13 @@ class Builder:
     def all_of_each(self, sizes: IntArray, literals: Literals) -> Literals:
         """`[N]` literals, one for each group, which holds where all literals of the group hold.
 
-        The same as N calls of `all_of`, but mostly with array operations.
-
         Args:
             sizes: `[N]` number of literals of each group.
             literals: the literals of all groups, one after the other.
         """
-        outcome = np.full(len(sizes), TRUE, dtype=np.int32)
-        # The owner's index is in the high bits, so one sort sorts every group.
-        owned = (np.repeat(np.arange(len(sizes)) << 32, sizes) | literals)[literals != TRUE]
-        owned.sort()
-        new = np.ones(len(owned), dtype=np.bool_)
-        new[1:] = owned[1:] != owned[:-1]
-        owned = owned[new]
-        owners, literals = owned >> 32, owned.astype(np.int32)
-        # The groups are sorted, so the two literals of a net are neighbours.
-        opposite = (owned[1:] == owned[:-1] + 1) & (owned[1:] & 1 == 1)
-        never = owners[literals == FALSE], owners[1:][opposite]
-        counts = np.bincount(owners, minlength=len(sizes))
-        ends = np.cumsum(counts)
-        single = counts == 1
-        outcome[single] = literals[ends[single] - 1]
-        counts[np.concatenate(never)] = 0
-        outcome[np.concatenate(never)] = FALSE
-        several = np.flatnonzero(counts > 1)
-        values = literals.tolist()
-        nets, gates = self._nets, self.gates
-        next_net = self.first_net + len(gates)
-        several_literals = []
-        for end, count in zip(ends[several].tolist(), counts[several].tolist(), strict=True):
-            gate = tuple(values[end - count : end])
-            net = nets.setdefault(gate, next_net)
-            if net == next_net:
-                gates.append(gate)
-                next_net += 1
-            several_literals.append(2 * net)
-        outcome[several] = several_literals
-        return outcome
+        bounds, flat = offsets_of(sizes).tolist(), literals.tolist()
+        groups = (flat[start:end] for start, end in pairwise(bounds))
+        return np.fromiter(map(self.all_of, groups), dtype=np.int32, count=len(sizes))
 
     def any_of(self, literals: Iterable[int]) -> int:
         """The literal that holds where at least one of `literals` holds."""
@@ -403,43 +373,29 @@ class Builder:
         offsets = offsets_of(sizes)
         flat = chain.from_iterable(self.gates)
         literals = np.fromiter(flat, dtype=np.int32, count=int(offsets[-1]))
-        return needed_gates(self.first_net, offsets, literals, self.loops, roots)
+        first = self.first_net
+        nets = np.fromiter(roots, dtype=np.int64) >> 1
+        live = _live(first, nets, offsets, literals >> 1, self.loops)
+        live_gates = np.flatnonzero(live[first:])
+        net_of = np.zeros(len(live), dtype=np.int32)
+        net_of[:first] = np.arange(first)
+        net_of[first + live_gates] = first + np.arange(len(live_gates))
+        live_offsets, indices = take_segments(offsets, live_gates)
+        literals = literals[indices]
+        return Gates(
+            offsets=live_offsets,
+            literals=2 * net_of[literals >> 1] + (literals & 1),
+            loops=tuple(
+                _moved(loop, int(net_of[first + loop.start]) - first)
+                for loop in self.loops
+                if live[first + loop.start]
+            ),
+            net_of=net_of.tolist(),
+        )
 
     def _append(self, gate: Gate) -> int:
         self.gates.append(gate)
         return self.first_net + len(self.gates) - 1
-
-
-def needed_gates(
-    first: int, offsets: IntArray, literals: Literals, loops: Sequence[Loop], roots: Iterable[int]
-) -> Gates:
-    """The gates that `roots` depend on, numbered without gaps.
-
-    Args:
-        first: net of the first gate.
-        offsets: `[G + 1]` of all gates, as in `Circuit`.
-        literals: literals of all gates, as in `Circuit`.
-        loops: loops of the gates, as in `Circuit`.
-        roots: literals.
-    """
-    nets = np.fromiter(roots, dtype=np.int64) >> 1
-    live = _live(first, nets, offsets, literals >> 1, loops)
-    live_gates = np.flatnonzero(live[first:])
-    net_of = np.zeros(len(live), dtype=np.int32)
-    net_of[:first] = np.arange(first)
-    net_of[first + live_gates] = first + np.arange(len(live_gates))
-    live_offsets, indices = take_segments(offsets, live_gates)
-    literals = literals[indices]
-    return Gates(
-        offsets=live_offsets,
-        literals=2 * net_of[literals >> 1] + (literals & 1),
-        loops=tuple(
-            _moved(loop, int(net_of[first + loop.start]) - first)
-            for loop in loops
-            if live[first + loop.start]
-        ),
-        net_of=net_of.tolist(),
-    )
 
 
 def _live(

@@ -16,36 +16,71 @@ list and puts it back, so that no two threads ever share it (see `ggp.machine.th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ggp.gdl.program import RANDOM
 from ggp.machine.arrays import Packed, first_seen, offsets_of, unpack
 from ggp.machine.base import BoolArray, IntArray, Ragged
+from ggp.machine.compiling.jit import Kernel
 from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.play.kernels.block_kernels import (
+    NO_MOVES,
     MoveNames,
     OpenLists,
     advance_matching,
     count_bits,
     list_bits,
     list_candidates,
+    list_legal,
     list_open,
     run_query,
 )
-from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW, legal_word, query_word
 from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, Query, Tape
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.percepts import MoveTable
 from ggp.machine.threads import made_once
 
+NARROW = 64
+"""Greatest number of states that are evaluated with one word for each row: a block costs the same
+for one lane as for 1,024."""
+
+ONE_WORD: tuple[int, ...] = ()
+"""The width of kernels for so many states."""
+
+FEW = 4
+"""Greatest number of states whose legal moves are listed one state after the other."""
+
 _PLAIN_STEPS = 50
 """Steps of Python that a query about a single state counts as, see `Kernel.is_spared`."""
 
-_NO_MOVES = tuple(np.zeros((lanes, 0), dtype=np.int64) for lanes in range(NARROW + 1))
-_NO_ROWS: I32 = np.zeros((0, 0), dtype=np.int32)
+
+def _calls_of(
+    kernel: Kernel[..., Any], num_rows: int, width: tuple[int, ...] = WIDTH
+) -> Callable[..., Any]:
+    """Calls a kernel whose arguments always have the same types.
+
+    Args:
+        kernel: its last arguments are scratch, rows and 64 words, and `width`.
+        num_rows: number of rows.
+    """
+    code: Callable[..., Any] | None = None
+    spare: list[tuple[Packed, Packed, tuple[int, ...]]] = []
+
+    def call(*args: Any) -> Any:
+        nonlocal code
+        try:
+            last = spare.pop()
+        except IndexError:
+            last = aligned_words(num_rows * words_of(width)), np.zeros(64, dtype=np.uint64), width
+        if code is None:
+            code = kernel.code_for(*args, *last)
+        result = code(*args, *last)
+        spare.append(last)
+        return result
+
+    return call
 
 
 class Answers:
@@ -54,33 +89,35 @@ class Answers:
     def __init__(self, queries: Queries, moves: MoveTable) -> None:
         self._queries = queries
         self._moves = moves
-        self._few_states = _FewStates(queries, moves)
-        self._blank: list[tuple[Packed, Packed]] = []  # scratch of `matching`
-        # Of `evaluate`, by query, as queries live as long as the machine: machine code and scratch.
-        self._blocks: dict[int, tuple[Callable[..., None], list[tuple[Packed, Packed]]]] = {}
-        self._matchers: dict[int, Callable[..., int]] = {}  # machine code of `matching`, by role
+        # By query, as queries live as long as the machine, with the words of an answer; by role.
+        self._narrow_calls: dict[int, tuple[int, Callable[..., bool]]] = {}
+        self._wide_calls: dict[int, tuple[int, Callable[..., bool]]] = {}
+        self._listers: dict[int, tuple[Query, IntArray, Callable[..., int]]] = {}
+        self._matching_calls: dict[int, Callable[..., int]] = {}
 
     def ask(self, query: Query, packed: Packed) -> Packed:
         """`[L, query.starts[-1]]` the words of a query's literals, which depend on no move."""
-        if len(packed) > NARROW:
-            return self.evaluate(query, packed, np.zeros((len(packed), 0), dtype=np.int32))
-        return self._few_states.ask(query, packed)
+        if (
+            len(packed) == 1
+            and id(query) not in self._narrow_calls
+            and run_query.is_spared(_PLAIN_STEPS)
+        ):
+            return evaluate_plainly(query, packed)
+        return self.evaluate(query, packed, *NO_MOVES)[0]
 
-    def evaluate(self, query: Query, packed: Packed, moves: NDArray[np.int32]) -> Packed:
-        """The same with blocks of 1,024 lanes, and with moves, given as rows of `Queries.step`."""
-        packed = np.ascontiguousarray(packed)
-        out = np.empty((len(packed), query.starts[-1]), dtype=np.uint64)
-        code, spare = self._blocks.get(id(query), (None, []))
-        try:
-            scratch = spare.pop()
-        except IndexError:
-            scratch = aligned_words(query.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
-        if code is None:
-            code = run_query.code_for(query, packed, moves, out, *scratch, WIDTH)
-            _, spare = self._blocks.setdefault(id(query), (code, spare))
-        code(query, packed, moves, out, *scratch, WIDTH)
-        spare.append(scratch)
-        return out
+    def evaluate(
+        self, query: Query, packed: Packed, moves: IntArray, move_rows: I32
+    ) -> tuple[Packed, bool]:
+        """The same by a kernel, with moves; and whether the roles have them: see `run_query`."""
+        is_narrow = len(packed) <= NARROW
+        all_calls = self._narrow_calls if is_narrow else self._wide_calls
+        calls = all_calls.get(id(query))
+        if calls is None:
+            call = _calls_of(run_query, query.num_rows, ONE_WORD if is_narrow else WIDTH)
+            calls = all_calls.setdefault(id(query), (int(query.starts[-1]), call))
+        words, call = calls
+        out = np.empty((len(packed), words), dtype=np.uint64)
+        return out, call(query, np.ascontiguousarray(packed), moves, move_rows, out)
 
     def terminal(self, packed: Packed) -> BoolArray:
         """`[L]` whether each is terminal."""
@@ -104,9 +141,18 @@ class Answers:
 
     def legal(self, packed: Packed, role: int) -> tuple[int, Ragged]:
         """The legal moves of a role, and the first state that is stuck, or -1."""
-        answer = self._few_states.legal(packed, role)
-        if answer is not None:
-            return answer
+        if len(packed) <= FEW:
+            lister = self._listers.get(role)
+            if lister is None and not list_legal.is_spared(_PLAIN_STEPS * len(packed)):
+                query = self._queries.legal(role)
+                call = _calls_of(list_legal, query.num_rows, ONE_WORD)
+                lister = self._listers.setdefault(role, (query, self._moves.numbers[role], call))
+            if lister is not None:
+                query, names, call = lister
+                offsets = np.empty(len(packed) + 1, dtype=np.int64)
+                values = np.empty(len(packed) * len(names), dtype=np.int64)
+                first_stuck = call(query, np.ascontiguousarray(packed), names, offsets, values)
+                return first_stuck, Ragged(offsets, values[: offsets[-1]].copy())
         moves, over = self.legal_bits(packed, role)
         legal = self.listed(moves, role)
         stuck = (legal.counts == 0) & ~over
@@ -204,11 +250,12 @@ class Answers:
         Raises:
             MachineError: a role has no such move.
         """
-        words = self._few_states.stepped(packed, joint_moves)
-        if words is not None:
-            return words
-        rows = self._moves.rows_of(joint_moves, len(packed))
-        return self.evaluate(self._queries.step, packed, rows)
+        moves = np.ascontiguousarray(joint_moves)
+        if moves.shape == (len(packed), len(self._moves.numbers)):
+            words, are_moves = self.evaluate(self._queries.step, packed, moves, self._moves.rows)
+            if are_moves:
+                return words
+        raise self._moves.fault_of(joint_moves, len(packed))
 
     def matching(
         self,
@@ -232,11 +279,11 @@ class Answers:
         step, circuit = self._queries.step, self._queries.circuit
         matches = np.empty(len(lanes), dtype=np.int64)
         out = np.empty((len(lanes), packed.shape[1]), dtype=np.uint64)
-        try:
-            scratch = self._blank.pop()
-        except IndexError:
-            scratch = self._new_blank()
-        arguments = (
+        calls = self._matching_calls.get(role)
+        if calls is None:
+            calls = _calls_of(advance_matching, step.num_rows)
+            calls = self._matching_calls.setdefault(role, calls)
+        num_matches = calls(
             np.ascontiguousarray(packed),
             np.ascontiguousarray(lanes),
             step.row_of,
@@ -247,138 +294,12 @@ class Answers:
             step.literals(1 + role, len(circuit.sees[role].names)),
             rows,
             np.ascontiguousarray(percepts),
-            *scratch,
             matches,
             out,
-            WIDTH,
         )
-        code = self._matchers.get(role)
-        if code is None:
-            code = self._matchers[role] = advance_matching.code_for(*arguments)
-        num_matches = code(*arguments)
-        self._blank.append(scratch)
         if num_matches < 0:
-            # Raises an error that says what is wrong.
-            self._moves.rows_of(joint_moves, len(lanes))
+            raise self._moves.fault_of(joint_moves, len(lanes))
         return matches[:num_matches], out[:num_matches].copy()
-
-    def _new_blank(self) -> tuple[Packed, Packed]:
-        """Rows for `step`, zero except those of states and gates, and 64 words."""
-        num_words = self._queries.step.num_rows * words_of(WIDTH)
-        return aligned_words(num_words), np.zeros(64, dtype=np.uint64)
-
-
-class _Asker(NamedTuple):
-    """The machine code for a query, and the number of words of its answer."""
-
-    code: Callable[..., bool]
-    words: int
-
-
-class _Lister(NamedTuple):
-    """The machine code that lists the legal moves of a role, and their ids."""
-
-    code: Callable[..., int]
-    names: IntArray
-
-
-class _FewStates:
-    """Answers about up to 64 states, packed `[L, words]`, each row C-contiguous."""
-
-    def __init__(self, queries: Queries, moves: MoveTable) -> None:
-        self._queries = queries
-        self._moves = moves
-        self._askers: dict[int, _Asker] = {}
-        self._listers: dict[int, _Lister] = {}
-        # Unused scratch: rows of one word, enough for every query; and the same with room for the
-        # legal moves of `FEW` states, enough for every role.
-        self._rows: list[Packed] = []
-        self._lists: list[tuple[Packed, IntArray]] = []
-
-    def ask(self, query: Query, packed: Packed) -> Packed:
-        """`[L, query.starts[-1]]` the words of a query's literals, which depend on no move."""
-        key = id(query)  # queries live as long as the machine
-        if key not in self._askers and len(packed) == 1 and query_word.is_spared(_PLAIN_STEPS):
-            return evaluate_plainly(query, packed)
-        packed, no_moves = np.ascontiguousarray(packed), _NO_MOVES[len(packed)]
-        asker = self._askers.get(key) or self._asker(query, packed, no_moves, _NO_ROWS)
-        out = np.empty((len(packed), asker.words), dtype=np.uint64)
-        spare = self._rows
-        try:
-            rows = spare.pop()
-        except IndexError:
-            rows = self._new_rows()
-        if len(rows) < query.num_rows:
-            rows = np.empty(query.num_rows, dtype=np.uint64)
-        asker.code(query, packed, no_moves, _NO_ROWS, out, rows)
-        spare.append(rows)
-        return out
-
-    def stepped(self, packed: Packed, joint_moves: IntArray) -> Packed | None:
-        """The words of `step`; None if there are more than 64 states, or a role lacks a move."""
-        shape = len(packed), len(self._moves.numbers)
-        if len(packed) > NARROW or joint_moves.shape != shape or joint_moves.dtype != np.int64:
-            return None
-        packed, moves = np.ascontiguousarray(packed), np.ascontiguousarray(joint_moves)
-        query, move_rows = self._queries.step, self._moves.rows
-        asker = self._askers.get(id(query)) or self._asker(query, packed, moves, move_rows)
-        out = np.empty((len(packed), asker.words), dtype=np.uint64)
-        spare = self._rows
-        try:
-            rows = spare.pop()
-        except IndexError:
-            rows = self._new_rows()
-        is_valid = asker.code(query, packed, moves, move_rows, out, rows)
-        spare.append(rows)
-        return out if is_valid else None
-
-    def legal(self, packed: Packed, role: int) -> tuple[int, Ragged] | None:
-        """The first state in which a role is stuck, or -1, and its legal moves.
-
-        None if there are more than `FEW` states, or if loading a kernel is not worth it yet.
-        """
-        if len(packed) > FEW:
-            return None
-        packed, lister = np.ascontiguousarray(packed), self._listers.get(role)
-        if lister is None:
-            if legal_word.is_spared(_PLAIN_STEPS * len(packed)):
-                return None
-            lister = self._lister(packed, role)
-        offsets = np.empty(len(packed) + 1, dtype=np.int64)
-        query = self._queries.legal(role)
-        spare = self._lists
-        try:
-            scratch = spare.pop()
-        except IndexError:
-            scratch = self._new_list()
-        rows, values = scratch
-        stuck = lister.code(query, packed, lister.names, offsets, values, rows)
-        moves = values[: offsets[-1]].copy()
-        spare.append(scratch)
-        return stuck, Ragged(offsets, moves)
-
-    def _asker(self, query: Query, packed: Packed, moves: IntArray, move_rows: I32) -> _Asker:
-        words = int(query.starts[-1])
-        out = np.empty((len(packed), words), dtype=np.uint64)
-        rows = np.empty(query.num_rows, dtype=np.uint64)
-        code = query_word.code_for(query, packed, moves, move_rows, out, rows)
-        return self._askers.setdefault(id(query), _Asker(code, words))
-
-    def _lister(self, packed: Packed, role: int) -> _Lister:
-        query, names = self._queries.legal(role), self._moves.numbers[role]
-        (rows, values), offsets = self._new_list(), np.zeros(1, dtype=np.int64)
-        code = legal_word.code_for(query, packed, names, offsets, values, rows)
-        return self._listers.setdefault(role, _Lister(code, names))
-
-    def _new_rows(self) -> Packed:
-        queries = self._queries
-        all_queries = [queries.terminal, queries.goals, queries.step]
-        all_queries += map(queries.legal, range(len(self._moves.numbers)))
-        return np.empty(max(query.num_rows for query in all_queries), dtype=np.uint64)
-
-    def _new_list(self) -> tuple[Packed, IntArray]:
-        most = max(map(len, self._moves.numbers))
-        return self._new_rows(), np.empty(FEW * most, dtype=np.int64)
 
 
 def evaluate_plainly(query: Query, packed: Packed) -> Packed:

@@ -218,26 +218,19 @@ class MoveTable:
         first = self._queries.first_move_row + self._queries.role_moves[:-1, None]
         return list(np.where(self.rows < 0, -1, self.rows - first).astype(np.int32))
 
-    def rows_of(self, joint_moves: IntArray, num_lanes: int) -> I32:
-        """`[L, R]` row in `Queries.step` of each move of the circuit's roles.
-
-        Raises:
-            MachineError: the shape is wrong, or a role has no such move.
-        """
+    def fault_of(self, joint_moves: IntArray, num_lanes: int) -> MachineError:
+        """The error that says why kernels refuse joint moves: their shape, or a role's move."""
         if joint_moves.shape != (num_lanes, len(self._roles)):
-            raise MachineError(
+            return MachineError(
                 f"joint moves of shape {joint_moves.shape} for {num_lanes} lanes and "
                 f"{len(self._roles)} roles"
             )
-        if joint_moves.size and (joint_moves.min() < 0 or joint_moves.max() >= len(self._texts)):
-            wrong = joint_moves[(joint_moves < 0) | (joint_moves >= len(self._texts))]
-            raise MachineError(f"there is no move number {wrong[0]}")
-        rows = self.rows[np.arange(len(self._roles)), joint_moves]
-        if rows.size and rows.min() < 0:
-            lane, role = np.argwhere(rows < 0)[0]
-            move = self.text(int(joint_moves[lane, role]))
-            raise MachineError(f"{self._roles[role]} never has the move {move}")
-        return np.asarray(rows)
+        wrong = joint_moves[(joint_moves < 0) | (joint_moves >= len(self._texts))]
+        if len(wrong):
+            return MachineError(f"there is no move number {wrong[0]}")
+        lane, role = np.argwhere(self.rows[np.arange(len(self._roles)), joint_moves] < 0)[0]
+        move = self.text(int(joint_moves[lane, role]))
+        return MachineError(f"{self._roles[role]} never has the move {move}")
 
 
 # ------------------------------------------------------------------------

@@ -61,18 +61,48 @@ class _Even(NamedTuple):
         return cls(np.arange(size), once, np.full(size, -1, dtype=np.int32))
 
 
-class Queues:
-    """Makes queues of playouts of one machine.
+LANES_A_RUN = 1 << 14
+"""Number of playouts of a run, which share one random stream; more if an entry has more."""
+
+PARTS_A_THREAD = 16
+"""Number of parts for each thread into which a queue is divided, if it has enough runs."""
+
+LOOK_AT_CLOCK_S = 0.02
+"""Greatest number of seconds that a kernel should play between two looks at the clock."""
+
+Report = Callable[[int, int], None]
+"""Called with the range of entries that have just been played: the first, and the end."""
+
+
+class _Run(NamedTuple):
+    """Entries `first .. end` of a queue, and the key of their random bits."""
+
+    first: int
+    end: int
+    key: int
+
+
+class CircuitPlayouts:
+    """Random playouts of one circuit. Several threads may call it at once.
+
+    Queues are played in runs of similar size, each with a random stream of its own. So results do
+    not depend on the number of threads, nor on which thread plays which run: random bits come from
+    a run's key, and no two runs add to the same sum.
 
     Args:
         goal_values: warns about unusual goal values.
         goal_range: the least and the greatest usual goal value.
+        threads: number of processors to use.
     """
 
     def __init__(
-        self, queries: Queries, goal_values: GoalValues, goal_range: tuple[float, float]
+        self,
+        queries: Queries,
+        goal_values: GoalValues,
+        goal_range: tuple[float, float],
+        threads: int,
     ) -> None:
-        self._plan = queries.playout
+        self._circuit, self._plan = queries.circuit, queries.playout
         self._num_roles = len(queries.circuit.roles)
         self._goal_values = goal_values
         low, high = goal_range
@@ -84,8 +114,23 @@ class Queues:
         # Role, index and number (NaN if it is not a number) of unusual values.
         self._unusual = [(r, k, v) for k, (r, v) in enumerate(values) if not low <= v <= high]
         self._even = _Even.of(0)
+        # The last weights, and their odds for kernels: valid again if the array is read-only, so
+        # that nobody can have changed it since.
+        self._last_odds: tuple[IntArray | None, I32] = (None, UNIFORM)
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self._blocks: list[Block] = []
+        self._code: Callable[..., bool] | None = None  # machine code of `play`
+        # Number of steps of a block between two looks at the clock.
+        self._budget = 1
+        # Seconds of a step, measured in the last call of a kernel.
+        self._step_s = 0.0
 
-    def once(self, packed: Packed, odds: I32 = UNIFORM, credits: FloatArray = NO_CREDITS) -> Queue:
+    # ---------------------------------------------------------------- queues
+
+    def queue_of(
+        self, packed: Packed, odds: I32 = UNIFORM, credits: FloatArray = NO_CREDITS
+    ) -> Queue:
         """A queue that plays every lane once, for the goals of all roles.
 
         Its sums are arbitrary until the lanes are played.
@@ -113,7 +158,7 @@ class Queues:
             credits,
         )
 
-    def of_trials(
+    def queue_of_trials(
         self,
         packed: Packed,
         role: int,
@@ -155,7 +200,7 @@ class Queues:
             np.zeros((self._num_roles, 2), dtype=np.bool_),
         )
 
-    def warn_of_goals(self, queue: Queue) -> None:
+    def _warn_of_goals(self, queue: Queue) -> None:
         """Warn about unusual goal values that occurred in a queue."""
         warn = self._goal_values
         if queue.faults.any():
@@ -170,34 +215,22 @@ class Queues:
                 else:
                     warn.outside(role, value)
 
-
-class CircuitPlayouts:
-    """Random playouts of one circuit.
-
-    Args:
-        goal_values, goal_range: see `Queues`.
-        threads: number of processors to use.
-    """
-
-    def __init__(
-        self,
-        queries: Queries,
-        goal_values: GoalValues,
-        goal_range: tuple[float, float],
-        threads: int,
-    ) -> None:
-        self._queries = queries
-        self.queues = Queues(queries, goal_values, goal_range)
-        self.player = QueuePlayer(queries.playout, threads)
-        # The last weights, and their odds for kernels: valid again if the array is read-only, so
-        # that nobody can have changed it since.
-        self._last_odds: tuple[IntArray | None, I32] = (None, UNIFORM)
+    # ---------------------------------------------------------------- results
 
     def once(
-        self, packed: Packed, rng: np.random.Generator, limits: PlayoutLimits
+        self, queue: Queue, rng: np.random.Generator, limits: PlayoutLimits
     ) -> tuple[Playouts, int]:
-        """The playouts of `Machine.playout`, and the number of states stepped."""
-        return self._play_entries(self.queues.once(packed), rng, limits)
+        """The playouts of a queue of `queue_of`, and the number of states stepped."""
+        steps = np.empty(len(queue.lanes), dtype=np.int64)
+        finished = np.empty(len(queue.lanes), dtype=np.bool_)
+
+        def report(first: int, end: int) -> None:
+            steps[first:end] = queue.spread[first:end, 0]
+            np.equal(queue.unfinished[first:end], 0, out=finished[first:end])
+
+        visited = self._play(queue, rng, limits, report)
+        self._warn_of_goals(queue)
+        return Playouts(queue.goals, steps, finished), visited
 
     def weighed(
         self,
@@ -220,11 +253,27 @@ class CircuitPlayouts:
             self._last_odds = weights, odds
         first = self._first_moves
         move_credits = np.zeros((first[-1], 2))
-        queue = self.queues.once(packed, odds, move_credits)
-        playouts = self._play_entries(queue, rng, limits)
+        playouts = self.once(self.queue_of(packed, odds, move_credits), rng, limits)
         for role, moves in numbers.items():
             credits[role, moves] += move_credits[first[role] : first[role + 1]]
         return playouts
+
+    def summed(
+        self, queue: Queue, rng: np.random.Generator, limits: PlayoutLimits
+    ) -> tuple[PlayoutSums, int]:
+        """The sums of a queue of trials, and the number of states stepped."""
+        visited = self._play(queue, rng, limits)
+        self._warn_of_goals(queue)
+        spreads = queue.spread.T if queue.spread.size else np.zeros((3, 0))
+        return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *spreads), visited
+
+    def warm_up(self, packed: Packed) -> None:
+        """Load every kernel, without warning of goal values."""
+        self._play(self.queue_of(packed), np.random.default_rng(0), PlayoutLimits(2))
+
+    def use_one_thread(self) -> None:
+        """Use one thread from now on: after a fork, the pool's threads are in the other process."""
+        self._threads, self._pool = 1, None
 
     def _odds(self, numbers: Mapping[int, IntArray], weights: IntArray) -> I32:
         """The weights in the order of `PlayoutPlan.move_rows`.
@@ -241,7 +290,7 @@ class CircuitPlayouts:
                     f"{MAX_SUM:,} together"
                 )
         first = self._first_moves
-        odds = np.ones(len(self._queries.playout.move_rows), dtype=np.int32)
+        odds = np.ones(len(self._plan.move_rows), dtype=np.int32)
         circuit_odds = np.ones(first[-1], dtype=np.int32)
         for role, moves in numbers.items():
             circuit_odds[first[role] : first[role + 1]] = weights[role, moves]
@@ -252,7 +301,7 @@ class CircuitPlayouts:
     @made_once
     def _places(self) -> tuple[IntArray, IntArray]:
         """Indices of moves in `PlayoutPlan.move_rows`, and the circuit's index of each move."""
-        plan = self._queries.playout
+        plan = self._plan
         # Rows of moves follow the rows of fluents; fillers have rows beyond both.
         moves = plan.move_rows.astype(np.int64) - (1 + len(plan.state_rows))
         indices = np.flatnonzero(moves < self._first_moves[-1])
@@ -261,100 +310,12 @@ class CircuitPlayouts:
     @made_once
     def _first_moves(self) -> list[int]:
         """Where the moves of each role of the circuit begin, and the end."""
-        counts = [len(outputs.names) for outputs in self._queries.circuit.legal]
+        counts = [len(outputs.names) for outputs in self._circuit.legal]
         return [sum(counts[:role]) for role in range(len(counts) + 1)]
 
-    def _play_entries(
-        self, queue: Queue, rng: np.random.Generator, limits: PlayoutLimits
-    ) -> tuple[Playouts, int]:
-        """Play a queue in which each state is its own entry, with its own sum."""
-        steps = np.empty(len(queue.lanes), dtype=np.int64)
-        finished = np.empty(len(queue.lanes), dtype=np.bool_)
-
-        def report(first: int, end: int) -> None:
-            steps[first:end] = queue.spread[first:end, 0]
-            np.equal(queue.unfinished[first:end], 0, out=finished[first:end])
-
-        visited = self._play(queue, rng, limits, report)
-        return Playouts(queue.goals, steps, finished), visited
-
-    def summed(
-        self, queue: Queue, rng: np.random.Generator, limits: PlayoutLimits
-    ) -> tuple[PlayoutSums, int]:
-        """The sums of a queue of trials, and the number of states stepped."""
-        visited = self._play(queue, rng, limits)
-        spreads = queue.spread.T if queue.spread.size else np.zeros((3, 0))
-        return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *spreads), visited
+    # ---------------------------------------------------------------- runs
 
     def _play(
-        self,
-        queue: Queue,
-        rng: np.random.Generator,
-        limits: PlayoutLimits,
-        report: Report | None = None,
-    ) -> int:
-        visited = self.player.play(queue, rng, limits, report)
-        self.queues.warn_of_goals(queue)
-        return visited
-
-    def warm_up(self, packed: Packed) -> None:
-        """Load every kernel, without warning of goal values."""
-        self.player.play(self.queues.once(packed), np.random.default_rng(0), PlayoutLimits(2))
-
-    def use_one_thread(self) -> None:
-        """See `QueuePlayer.use_one_thread`."""
-        self.player.use_one_thread()
-
-
-# ------------------------------------------------------------------------
-# Plays a whole queue in runs of similar size, each with a random stream of its own.
-#
-# Results do not depend on the number of threads, nor on which thread plays which run: random bits
-# come from a run's key, and no two runs add to the same sum.
-
-LANES_A_RUN = 1 << 14
-"""Number of playouts of a run, which share one random stream; more if an entry has more."""
-
-PARTS_A_THREAD = 16
-"""Number of parts for each thread into which a queue is divided, if it has enough runs."""
-
-LOOK_AT_CLOCK_S = 0.02
-"""Greatest number of seconds that a kernel should play between two looks at the clock."""
-
-
-Report = Callable[[int, int], None]
-"""Called with the range of entries that have just been played: the first, and the end."""
-
-
-class _Run(NamedTuple):
-    """Entries `first .. end` of a queue, and the key of their random bits."""
-
-    first: int
-    end: int
-    key: int
-
-
-class QueuePlayer:
-    """Plays queues out.
-
-    Several threads may call it at once.
-
-    Args:
-        threads: number of threads that play side by side.
-    """
-
-    def __init__(self, plan: PlayoutPlan, threads: int = 1) -> None:
-        self._plan = plan
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
-        self._blocks: list[Block] = []
-        self._code: Callable[..., bool] | None = None  # machine code of `play`
-        # Number of steps of a block between two looks at the clock.
-        self._budget = 1
-        # Seconds of a step, measured in the last call of a kernel.
-        self._step_s = 0.0
-
-    def play(
         self,
         queue: Queue,
         rng: np.random.Generator,
@@ -380,23 +341,19 @@ class QueuePlayer:
         runs = [_Run(*run) for run in zip(bounds, bounds[1:], keys, strict=False)]
         # All runs add to the same credits, so one thread plays them.
         if self._pool is None or len(runs) < 2 or len(queue.credits):
-            return self._play(queue, deque([runs]), max_steps, until_s, clock, report)
+            return self._play_parts(queue, deque([runs]), max_steps, until_s, clock, report)
         # Enough that all threads end at about the same time.
         size = -(-len(runs) // (PARTS_A_THREAD * self._threads))
         parts = deque(runs[start : start + size] for start in range(0, len(runs), size))
         num_helpers = min(self._threads, len(parts)) - 1
         futures = [
-            self._pool.submit(self._play, queue, parts, max_steps, until_s, clock, report)
+            self._pool.submit(self._play_parts, queue, parts, max_steps, until_s, clock, report)
             for _ in range(num_helpers)
         ]
-        visited = self._play(queue, parts, max_steps, until_s, clock, report)
+        visited = self._play_parts(queue, parts, max_steps, until_s, clock, report)
         return visited + sum(future.result() for future in futures)
 
-    def use_one_thread(self) -> None:
-        """Use one thread from now on: after a fork, the pool's threads are in the other process."""
-        self._threads, self._pool = 1, None
-
-    def _play(
+    def _play_parts(
         self,
         queue: Queue,
         parts: deque[list[_Run]],

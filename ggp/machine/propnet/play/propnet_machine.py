@@ -37,10 +37,9 @@ from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.compiling.vectors import WIDTH, words_of
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts import RevealedMoves
-from ggp.machine.propnet.play.answers import Answers
+from ggp.machine.propnet.play.answers import NARROW, Answers
 from ggp.machine.propnet.play.kernels.block_kernels import OpenLists
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan, Queue
-from ggp.machine.propnet.play.kernels.narrow import NARROW
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.percepts import (
     MAX_CLUES,
@@ -70,6 +69,8 @@ class PropnetMachine(CircuitTurns):
 
     Attributes:
         growing: held while tables grow.
+        fluent_names: the fluents that may hold, as canonical KIF: fluents of the circuit, then
+            fluents that always hold.
     """
 
     backend = "propnet"
@@ -98,7 +99,7 @@ class PropnetMachine(CircuitTurns):
         self.growing = RLock()
         self._moves = MoveTable(self._queries)
         self._answers = Answers(self._queries, self._moves)
-        self._fluents = Fluents(circuit)
+        self.fluent_names = (*circuit.fluents, *circuit.constant)
         self._percepts = CircuitPercepts(circuit, self._moves, self.growing, is_gdl2=is_gdl2)
         self._revealed = RevealedMoves(move_percept, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
@@ -158,7 +159,8 @@ class PropnetMachine(CircuitTurns):
         packed = self._packed(states)
         stuck, legal = self._answers.legal(packed, role)
         if stuck >= 0 and not allow_stuck:
-            raise NoLegalMoveError(self.roles[role], self._fluents.texts(packed[stuck][None])[0])
+            stuck_state = self._states(packed[stuck][None])
+            raise NoLegalMoveError(self.roles[role], self.fluents(stuck_state)[0])
         return legal
 
     def open_lists(
@@ -201,7 +203,7 @@ class PropnetMachine(CircuitTurns):
         return even_chance(self, states)
 
     def step(self, states: States, joint_moves: IntArray) -> Stepped:
-        packed, joint_moves = self._packed(states), np.asarray(joint_moves)
+        packed, joint_moves = self._packed(states), np.asarray(joint_moves, dtype=np.int64)
         query = self._queries.step
         words = self._answers.stepped(packed, joint_moves)
         self.states_visited += len(packed)
@@ -263,7 +265,7 @@ class PropnetMachine(CircuitTurns):
     ) -> Playouts:
         packed = self._packed(states)
         limits = PlayoutLimits(max_steps, max_seconds, clock)
-        playouts, visited = self._playouts.once(packed, rng, limits)
+        playouts, visited = self._playouts.once(self._playouts.queue_of(packed), rng, limits)
         self.states_visited += visited
         return playouts
 
@@ -323,7 +325,7 @@ class PropnetMachine(CircuitTurns):
             spread: also sum up squares and steps.
         """
         packed, indices = self._packed(states), self._moves.places[role][trials.moves]
-        queue = self._playouts.queues.of_trials(
+        queue = self._playouts.queue_of_trials(
             packed, role, trials, indices, cut_value, spread=spread
         )
         sums, visited = self._playouts.summed(queue, rng, limits)
@@ -353,14 +355,19 @@ class PropnetMachine(CircuitTurns):
             return self._percepts.joint_moves(percepts)
         return self._revealed.of(self, percepts)
 
-    @property
-    def fluent_names(self) -> tuple[str, ...]:
-        """The fluents that may hold, as canonical KIF."""
-        return self._fluents.names
-
     def fluent_words(self, states: States) -> Packed:
         """`[L, ceil(F / 64)]` the fluents that hold: bit f % 64 of word f // 64 is fluent f."""
-        return self._fluents.words(self._packed(states))
+        packed, num_packed = self._packed(states), len(self.circuit.fluents)
+        if len(self.fluent_names) == num_packed:
+            return packed
+        constant = pack(np.arange(len(self.fluent_names)) >= num_packed)
+        words = np.repeat(constant[None], len(packed), axis=0)
+        words[:, : packed.shape[1]] |= packed
+        return words
+
+    def fluent_bits(self, states: States) -> BoolArray:
+        """`[L, F]` whether each fluent holds."""
+        return unpack(self.fluent_words(states), len(self.fluent_names))
 
     def from_fluent_bits(self, bits: BoolArray) -> PropnetStates:
         """The states in which these fluents hold, in the form of `fluent_bits`.
@@ -368,14 +375,11 @@ class PropnetMachine(CircuitTurns):
         The states must be reachable: the circuit is optimised by facts that hold in all reachable
         states, and may give wrong answers in others.
         """
-        return self._states(self._fluents.of_bits(bits))
-
-    def fluent_bits(self, states: States) -> BoolArray:
-        """`[L, F]` whether each fluent holds."""
-        return self._fluents.bits(self._packed(states))
+        return self._states(pack_rows(bits[:, : len(self.circuit.fluents)]))
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
-        return self._fluents.texts(self._packed(states))
+        names, bits = self.fluent_names, self.fluent_bits(states)
+        return [tuple(sorted(names[f] for f in np.flatnonzero(lane))) for lane in bits]
 
     def written(self, states: States) -> list[tuple[str, ...]]:
         """See `StateWriter`."""
@@ -383,13 +387,23 @@ class PropnetMachine(CircuitTurns):
 
     def from_written(self, texts: Sequence[tuple[str, ...]]) -> PropnetStates:
         """See `StateWriter`."""
-        return self._states(self._fluents.of_texts(texts))
+        bits = np.zeros((len(texts), len(self.fluent_names)), dtype=np.bool_)
+        for lane, fluents in enumerate(texts):
+            try:
+                bits[lane, [self._fluent_index[fluent] for fluent in fluents]] = True
+            except KeyError as error:
+                raise MachineError(f"{error.args[0]} can never hold by these rules") from None
+        return self.from_fluent_bits(bits)
+
+    @made_once
+    def _fluent_index(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.fluent_names)}
 
     # ---------------------------------------------------------------- circuit
 
     def queue_of(self, states: States) -> Queue:
         """A queue that plays every lane out once, for the goals of all roles."""
-        return self._playouts.queues.once(self._packed(states))
+        return self._playouts.queue_of(self._packed(states))
 
     @property
     def playout_plan(self) -> PlayoutPlan:
@@ -468,63 +482,6 @@ class PropnetMachine(CircuitTurns):
 
     def _is_copy(self, machine: object) -> bool:
         return isinstance(machine, PropnetMachine) and machine.growing is self.growing
-
-
-# ------------------------------------------------------------------------
-# The fluents of packed states, as bits, words and texts, with the fluents that always hold.
-
-
-class Fluents:
-    """The fluents of a circuit.
-
-    Attributes:
-        names: `[F]` as canonical KIF: fluents of the circuit, then fluents that always hold.
-    """
-
-    def __init__(self, circuit: Circuit) -> None:
-        self.names = (*circuit.fluents, *circuit.constant)
-        self._num_packed = len(circuit.fluents)
-
-    def words(self, packed: Packed) -> Packed:
-        """`[L, ceil(F / 64)]` the fluents that hold."""
-        if len(self.names) == self._num_packed:
-            return packed
-        constant = pack(np.arange(len(self.names)) >= self._num_packed)
-        words = np.repeat(constant[None], len(packed), axis=0)
-        words[:, : packed.shape[1]] |= packed
-        return words
-
-    def bits(self, packed: Packed) -> BoolArray:
-        """`[L, F]` whether each fluent holds."""
-        return unpack(self.words(packed), len(self.names))
-
-    def texts(self, packed: Packed) -> list[tuple[str, ...]]:
-        """The fluents that hold in each state, sorted."""
-        return [
-            tuple(sorted(self.names[f] for f in np.flatnonzero(lane))) for lane in self.bits(packed)
-        ]
-
-    def of_bits(self, bits: BoolArray) -> Packed:
-        """The states in which these fluents hold, in the form of `bits`."""
-        return pack_rows(bits[:, : self._num_packed])
-
-    def of_texts(self, texts: Sequence[tuple[str, ...]]) -> Packed:
-        """The states in which these fluents hold, in the form of `texts`.
-
-        Raises:
-            MachineError: a text is no fluent of the circuit.
-        """
-        bits = np.zeros((len(texts), len(self.names)), dtype=np.bool_)
-        for lane, fluents in enumerate(texts):
-            try:
-                bits[lane, [self._place[fluent] for fluent in fluents]] = True
-            except KeyError as error:
-                raise MachineError(f"{error.args[0]} can never hold by these rules") from None
-        return self.of_bits(bits)
-
-    @made_once
-    def _place(self) -> dict[str, int]:
-        return {name: k for k, name in enumerate(self.names)}
 
 
 # ------------------------------------------------------------------------

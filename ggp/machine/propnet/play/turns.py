@@ -9,9 +9,8 @@ parts that the caller uses. `PropnetStates` are the states: one row of packed bi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -155,8 +154,7 @@ class CircuitTurns:
                 width,
             )
         if not are_legal:
-            # Raises an error that says what is wrong.
-            self._moves.rows_of(joint_moves, num_turns)
+            raise self._moves.fault_of(joint_moves, num_turns)
         self.states_visited += num_turns
         percept_ids = np.zeros((0, len(self.roles)), dtype=np.int64)
         if percepts:
@@ -252,9 +250,11 @@ class CircuitTurns:
 
     def lister(self) -> Lister:
         """A new lister, for kernels that list moves, goals and percepts of new states."""
-        queries, step = self._queries, self._queries.step
-        query = step._replace(starts=step.starts - step.starts[1])
-        low, high = self.goal_range
+        circuit = self.turn_circuit(self._queries.look)
+        return Lister(self._queries, self._percepts, circuit, self._goals_in_kernels())
+
+    def _goals_in_kernels(self) -> Goals:
+        queries, words, (low, high) = self._queries, words_of(WIDTH), self.goal_range
         size = 64 * int(queries.goals.starts[-1])
         points, usual = np.zeros(size), np.zeros(size, dtype=np.int64)
         for outputs, start in zip(queries.circuit.goals, queries.goals.starts, strict=False):
@@ -262,8 +262,7 @@ class CircuitTurns:
             is_usual, first = (values >= low) & (values <= high), 64 * start
             points[first : first + len(values)] = np.where(is_usual, values, 0.0)
             usual[first : first + len(values)] = np.where(is_usual, 1, 2)
-        words = words_of(WIDTH)
-        goals = Goals(
+        return Goals(
             queries.goals,
             fluents_read(queries.goals),
             points,
@@ -273,14 +272,6 @@ class CircuitTurns:
             -1 if self.random_role is None else self.random_role,
             aligned_words(queries.goals.num_rows * words),
             np.zeros(2 * words, dtype=np.uint64),
-        )
-        return Lister(
-            queries,
-            self.turn_circuit(queries.look),
-            goals,
-            partial(self._percepts.after, query),
-            is_open=not self._percepts.is_gdl2,
-            width=WIDTH,
         )
 
     def _packed(self, states: States) -> Packed:
@@ -414,36 +405,27 @@ def _joined(lists: Sequence[Ragged]) -> tuple[IntArray, IntArray]:
 FIRST_MOVES = 1 << 12
 """Number of moves that a new lister has room for."""
 
-Spell = Callable[[Packed, IntArray], IntArray]
-"""Returns `[K, R]` percept ids after K joint moves: from the words of percepts, and the moves."""
-
 
 class Lister:
     """The `Listing` of one tree.
 
     Args:
         circuit: its query about successors is `Queries.look`.
-        is_open: whether percepts are joint moves.
-        width: width of the kernel.
 
     Attributes:
         listing: the arrays that kernels read and write.
     """
 
     def __init__(
-        self,
-        queries: Queries,
-        circuit: TurnCircuit,
-        goals: Goals,
-        spell: Spell,
-        *,
-        is_open: bool,
-        width: tuple[int, ...],
+        self, queries: Queries, percepts: CircuitPercepts, circuit: TurnCircuit, goals: Goals
     ) -> None:
-        words, num_roles = words_of(width), len(queries.circuit.roles)
+        words, num_roles = words_of(WIDTH), len(queries.circuit.roles)
         most, step, look = 64 * words, queries.step, circuit.look
-        self._spell = spell
-        starts = step.starts[1 : num_roles + 2] - step.starts[1]
+        is_open = not percepts.is_gdl2
+        self._percepts = percepts
+        # What kernels write is the part of `step` behind the next state.
+        self._step = step._replace(starts=step.starts - step.starts[1])
+        starts = self._step.starts[1 : num_roles + 2]
         self._table = RowTable(num_roles if is_open else 1 + int(np.diff(starts).max()))
         self.listing = Listing(
             circuit,
@@ -477,7 +459,7 @@ class Lister:
     def learn(self, moves: IntArray) -> None:
         """Learn the ids of the percepts after `[K, R]` joint moves, which were just listed."""
         listing, seen, count = self.listing, self.listing.seen, len(moves)
-        ids = self._spell(listing.words[:count], moves)
+        ids = self._percepts.after(self._step, listing.words[:count], moves)
         if seen.is_open:
             self._know(moves.astype(np.uint64), ids[:, 0])
         else:

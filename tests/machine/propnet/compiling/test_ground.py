@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from clingo import Control
 
 from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl import parse, parse_term, read_rulesheet, to_kif
@@ -347,26 +345,3 @@ def test_rules_are_read_as_they_are_written_however_they_are_cut(
         whole.rules.__dict__.values(), pieces.rules.__dict__.values(), strict=True
     ):
         assert np.array_equal(first, second)
-
-
-def test_rules_that_depend_on_nothing_are_ground_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts: list[str] = []
-    add = Control.add
-
-    def watched(control: Control, part: str, parameters: Sequence[str], text: str) -> None:
-        texts.append(text)
-        add(control, part, parameters, text)
-
-    monkeypatch.setattr(Control, "add", watched)
-    rules = (
-        f"{FRAME} (s 1 2) (s 2 3) (s 3 1) (init (at 1))"
-        "(<= (s2 ?x ?z) (s ?x ?y) (s ?y ?z)) (<= (legal a (to ?y)) (true (at ?x)) (s2 ?x ?y))"
-        "(<= (next (at ?y)) (does a (to ?y))) (<= terminal (true (at 3)))"
-    )
-    program = ground(normalize(parse(rules)))
-    facts, rest = texts
-    fixed = {line for line in facts.splitlines() if ":-" in line}
-    assert len(fixed) == 1
-    assert fixed.isdisjoint(rest.splitlines())
-    assert [name for name, _ in program.fluents] == ["(at 1)", "(at 2)", "(at 3)"]
-    assert len(program.heads) == len(ground(normalize(parse(rules)), split=False).heads)

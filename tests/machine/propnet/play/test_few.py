@@ -7,7 +7,7 @@ from ggp.errors import MachineError
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.base import States
-from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW
+from ggp.machine.propnet.play.answers import FEW, NARROW
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.turns import PropnetStates
 

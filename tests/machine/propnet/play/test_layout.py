@@ -12,9 +12,8 @@ from ggp.machine.arrays import unpack
 from ggp.machine.base import IntArray
 from ggp.machine.circuit import Circuit, Literals, cone
 from ggp.machine.compiling.vectors import aligned_words
-from ggp.machine.propnet.play.answers import run_plainly
+from ggp.machine.propnet.play.answers import FEW, NARROW, run_plainly
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan
-from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW
 from ggp.machine.propnet.play.kernels.tapes import WHOLE
 from ggp.machine.propnet.play.layout import phases, queries, tape_layout
 from ggp.machine.propnet.play.layout.phases import phases_of

@@ -10,7 +10,7 @@ from ggp.machine.base import IntArray
 from ggp.machine.circuit import Circuit, Outputs
 from ggp.machine.compiling.jit import kernel
 from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
-from ggp.machine.propnet.play.kernels.block_kernels import run_query
+from ggp.machine.propnet.play.kernels.block_kernels import NO_MOVES, run_query
 from ggp.machine.propnet.play.kernels.lanes.packing import clear_runs, load_runs
 from ggp.machine.propnet.play.kernels.tapes import I32, U64
 from ggp.machine.propnet.play.layout.queries import query_of
@@ -32,7 +32,7 @@ def test_states_come_out_of_a_block_as_they_went_in(share: float, lanes: int) ->
     packed = pack_rows(bits)
     out = np.full((lanes, query.starts[-1]), 7, dtype=np.uint64)
     scratch = aligned_words(query.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
-    run_query(query, packed, np.zeros((lanes, 0), dtype=np.int32), out, *scratch, WIDTH)
+    run_query(query, packed, *NO_MOVES, out, *scratch, WIDTH)
     assert (unpack(out, FLUENTS) == bits ^ inverted).all()
 
 

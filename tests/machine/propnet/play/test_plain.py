@@ -8,6 +8,7 @@ import pytest
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.propnet.play.answers import Answers, evaluate_plainly
+from ggp.machine.propnet.play.kernels.block_kernels import NO_MOVES
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.percepts import MoveTable
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
@@ -33,6 +34,6 @@ def test_kernels_say_the_same(name: str) -> None:
     lanes[0] = machine.initial().packed[0]
     roles = range(len(machine.roles))
     for query in (queries.terminal, queries.goals, *map(queries.legal, roles)):
-        values = answers.evaluate(query, lanes, np.zeros((len(lanes), 0), dtype=np.int32))
+        values, _ = answers.evaluate(query, lanes, *NO_MOVES)
         assert (evaluate_plainly(query, lanes) == values).all()
         assert len(np.unique(values)) > 1 or query is queries.terminal

@@ -27,13 +27,13 @@ from ggp.machine.compiling.vectors import (
     splat,
     words_of,
 )
+from ggp.machine.propnet.play.kernels.block_kernels import look_at
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
     count_moves,
     count_of,
     holds,
     is_legal,
-    look_at,
 )
 
 _VECTOR = (0,)

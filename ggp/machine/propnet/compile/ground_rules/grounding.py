@@ -40,7 +40,6 @@ from ggp.machine.propnet.compile.ground_rules.simplify import (
 from ggp.machine.propnet.compile.rewriting.extents import Extents, table_of
 from ggp.machine.propnet.compile.rewriting.splits import (
     MAX_FACTS,
-    Count,
     Split,
     Tables,
     asked_for,
@@ -89,26 +88,21 @@ def ground(
         ReasonerLimitError: a term is too large, terms grow for ever, or rules become too many.
         MemoryError: there is not enough memory.
     """
-    fixed = _Fixed(program.roles, watch)
-    forecast_split = None
-    if split and watch is not None:
-        forecast_split = _foreseen(program, watch, fixed.count)
     if split:
-        rules = asked_for(program, forecast_split or split_rules(program, fixed.count))
+        expected_split = None if watch is None else _foreseen(program, watch)
+        rules = asked_for(program, expected_split or split_rules(program, _counted))
     else:
         rules = whole_rules(program)
     translation = translate(program.roles, rules)
     if terms_grow(program.rules, MAX_UNCHECKED_DEPTH):
         endless = growing_term(program.rules, surely=True) is not None
         fluents = lasting_fluents(
-            translation, lambda part: _Clingo(_TermSizes()).ground(part), endless=endless
+            translation, lambda part: _grounded(part, _TermSizes()), endless=endless
         )
         states = translation.text if fluents is None else translation.of_states((), fluents)
         ground_rules = _ground(states, may_grow=True, watch=watch)
     else:
-        ground_rules = fixed.with_rest(translation) or _ground(
-            translation.text, may_grow=False, watch=watch
-        )
+        ground_rules = _ground(translation.text, may_grow=False, watch=watch)
     return _ground_program(program.roles, translation, ground_rules)
 
 
@@ -120,24 +114,22 @@ def foresee(program: Program, limits: Limits) -> GroundingForecast:
         limits: if far too many rules are expected for these, the rules restricted to relevant atoms
             are estimated as well, and the lower number is taken.
     """
-    return _foresee(program, limits, _counted)[0]
+    return _foresee(program, limits)[0]
 
 
-def _foreseen(program: Program, watch: Watch, count: Count) -> Split | None:
+def _foreseen(program: Program, watch: Watch) -> Split | None:
     """The split rules, or None if facts were not counted for them; raises if it is hopeless."""
-    expected, split = _foresee(program, watch.limits, count)
+    expected, split = _foresee(program, watch.limits)
     watch.foreseen(expected)
     if expected.verdict(watch.limits) == "no":
         raise too_many(watch.limits, expected.cause(program))
     return split
 
 
-def _foresee(
-    program: Program, limits: Limits, count: Count
-) -> tuple[GroundingForecast, Split | None]:
+def _foresee(program: Program, limits: Limits) -> tuple[GroundingForecast, Split | None]:
     is_sure = not terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
     # Facts whose terms grow may be infinitely many.
-    split = split_rules(program, count, MAX_FACTS if is_sure else 0.0)
+    split = split_rules(program, _counted, MAX_FACTS if is_sure else 0.0)
     expected = _forecast(program, split, split.rules, is_sure=is_sure)
     if expected.verdict(limits) == "no":
         fewer = _forecast(program, split, asked_for(program, split), is_sure=is_sure)
@@ -153,47 +145,6 @@ def _forecast(
     tables = {key: table for key, table in split.counted.items() if table.size < MAX_COUNTED}
     extents = Extents(rules, static, tables)
     return forecast(program, rules, static, extents, is_sure=is_sure)
-
-
-class _Fixed:
-    """The rules that depend neither on states nor on moves, ground once for two uses.
-
-    First their atoms are counted, to decide which other rules to split; then the other rules are
-    ground in the same clingo program, so that these need not be ground again.
-
-    Args:
-        roles: the roles of the game.
-        watch: called with the ground rules, None for no callbacks.
-    """
-
-    def __init__(self, roles: Sequence[str], watch: Watch | None = None) -> None:
-        self._roles, self._watch = roles, watch
-        self._translation: Translation | None = None
-        self._reader: AspifReader | None = None
-        self._clingo: _Clingo | None = None
-
-    def count(self, rules: Sequence[NormalRule]) -> Tables:
-        """Count the atoms of relations; the other rules may follow (`with_rest`)."""
-        if not any(rule.body for rule in rules):
-            return {}
-        self._translation = translate(self._roles, rules)
-        self._reader = _reader(self._watch)
-        with self._reader as reader:
-            self._clingo = _Clingo(path=reader.path)
-            return _sizes_of(self._translation, self._clingo)
-
-    def with_rest(self, whole: Translation) -> Ground | None:
-        """All ground rules of a game; None if its rules do not begin with the ground ones."""
-        clingo_, self._clingo = self._clingo, None
-        if clingo_ is None or self._translation is None or self._reader is None:
-            return None
-        rest = whole.rest_after(self._translation)
-        if rest is None:
-            return None
-        clingo_.ground(rest)
-        # Clingo closes the file when the program is no longer referenced.
-        del clingo_
-        return self._reader.result()
 
 
 class _TermTooLarge(Exception):
@@ -246,12 +197,8 @@ def _counted(rules: Sequence[NormalRule]) -> Tables:
     """Count the atoms of relations that depend neither on states nor on moves."""
     if not any(rule.body for rule in rules):
         return {}
-    return _sizes_of(translate((), rules), _Clingo())
-
-
-def _sizes_of(translation: Translation, clingo_: _Clingo) -> Tables:
-    """Ground a game's fixed rules, and count the atoms of each relation."""
-    control = clingo_.ground(translation.fixed)
+    translation = translate((), rules)
+    control = _grounded(translation.fixed)
     tables = {}
     for name, arity, _ in control.symbolic_atoms.signatures:
         relation = translation.relation(name)
@@ -263,54 +210,42 @@ def _sizes_of(translation: Translation, clingo_: _Clingo) -> Tables:
     return tables
 
 
-def _reader(watch: Watch | None) -> AspifReader:
-    return AspifReader(None if watch is None else Counter(watch).add)
-
-
 def _ground(text: str, *, may_grow: bool, watch: Watch | None = None) -> Ground:
     """The ground rules of a translated game."""
-    with _reader(watch) as reader:
-        _Clingo(_TermSizes() if may_grow else None, reader.path).ground(text)
+    with AspifReader(None if watch is None else Counter(watch).add) as reader:
+        _grounded(text, _TermSizes() if may_grow else None, reader.path)
     return reader.result()
 
 
-class _Clingo:
-    """A clingo program that is ground part by part.
+def _grounded(
+    text: str, observer: clingo.Observer | None = None, path: str | None = None
+) -> clingo.Control:
+    """A clingo program, ground; clingo closes the file when it is no longer referenced.
 
     Args:
         observer: receives all atoms before they are written.
         path: the file for ground rules, or None to discard them.
     """
-
-    def __init__(self, observer: clingo.Observer | None = None, path: str | None = None) -> None:
-        self._messages: list[str] = []
-        messages = self._messages
-        control = clingo.Control(["--warn=none"], lambda _, message: messages.append(message))
-        if path is None:
-            control.register_observer(clingo.Observer(), replace=True)
-        else:
-            control.register_backend(clingo.BackendType.Aspif, path, replace=True)
-        if observer is not None:
-            # The observer registered last is called first.
-            control.register_observer(observer)
-        self.control = control
-        self._num_parts = 0
-
-    def ground(self, text: str) -> clingo.Control:
-        """Ground further rules; no earlier rule may depend on them."""
-        part = f"part{self._num_parts}"
-        self._num_parts += 1
-        try:
-            self.control.add(part, [], text)
-            self.control.ground([(part, [])])
-        except _TermTooLarge as error:
-            raise ReasonerLimitError(
-                "functions in one term", MAX_TERM_SIZE, "grounding the rules"
-            ) from error
-        except RuntimeError as error:
-            details = "; ".join([str(error), *self._messages[:3]])
-            raise MachineError(f"clingo cannot ground the rules: {details}") from error
-        return self.control
+    messages: list[str] = []
+    control = clingo.Control(["--warn=none"], lambda _, message: messages.append(message))
+    if path is None:
+        control.register_observer(clingo.Observer(), replace=True)
+    else:
+        control.register_backend(clingo.BackendType.Aspif, path, replace=True)
+    if observer is not None:
+        # The observer registered last is called first.
+        control.register_observer(observer)
+    try:
+        control.add(text)
+        control.ground()
+    except _TermTooLarge as error:
+        raise ReasonerLimitError(
+            "functions in one term", MAX_TERM_SIZE, "grounding the rules"
+        ) from error
+    except RuntimeError as error:
+        details = "; ".join([str(error), *messages[:3]])
+        raise MachineError(f"clingo cannot ground the rules: {details}") from error
+    return control
 
 
 def _ground_program(

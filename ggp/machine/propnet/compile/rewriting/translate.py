@@ -72,17 +72,8 @@ class Translation:
 
     @property
     def fixed(self) -> str:
-        """The program of rules that depend on no state; the rest of the game may be added later."""
+        """The program of rules that depend on no state."""
         return _SHOW + self.rules
-
-    def rest_after(self, fixed: Translation) -> str | None:
-        """The rest of `text` after a program of some of the rules has been ground.
-
-        None if `text` does not begin with the same rules.
-        """
-        if not self.rules.startswith(fixed.rules):
-            return None
-        return _FROM_START + _ANY_MOVE + self.rules.removeprefix(fixed.rules)
 
     def of_states(self, certain: Iterable[str], possible: Iterable[str]) -> str:
         """The program of all states with some fluents, apart from earlier and later turns.

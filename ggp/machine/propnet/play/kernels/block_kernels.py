@@ -33,7 +33,9 @@ from ggp.machine.compiling.vectors import (
     words_of,
 )
 from ggp.machine.propnet.play.kernels.lanes.packing import (
+    are_moves,
     clear_moves,
+    literal,
     load_lanes,
     load_runs,
     set_moves,
@@ -58,10 +60,10 @@ def advance_matching(
     seen: Wires,
     target_values: U64,
     percepts: NDArray[np.int64],
-    rows: U64,
-    square: U64,
     matches: NDArray[np.int64],
     out: U64,
+    rows: U64,
+    square: U64,
     width: tuple[int, ...],
 ) -> int:
     """Like `run_query`, but only for joint moves after which some literals have given values.
@@ -73,20 +75,17 @@ def advance_matching(
         seen: the literals that are compared.
         target_values: `[L, ceil(len(seen) / 64)]` the values to match after a move in each state.
         percepts: `[L]` an id of these values, equal for equal ones; `UNKNOWN` if any will do.
-        rows, square: `[num_rows, W]` and `[64]` scratch; the rows of moves are 0, and are so
-            afterwards.
         matches: `[K]` indices of the joint moves that match.
         out: `[K, ceil(len(wires) / 64)]` the other literals, for the joint moves that match.
+        rows, square: `[num_rows, W]` and `[64]` scratch; the rows of moves are 0, and are so
+            afterwards.
 
     Returns:
         the number of joint moves that match; -1 if a role has no such move.
     """
+    if not are_moves(move_rows, moves):
+        return -1
     words = words_of(width)
-    for k in range(len(moves)):
-        for role in range(moves.shape[1]):
-            move = moves[k, role]
-            if move < 0 or move >= move_rows.shape[1] or move_rows[role, move] < 0:
-                return -1
     num_inputs = 1 + len(row_of)
     num_literals = len(wires.rows)
     num_matches = 0
@@ -109,7 +108,7 @@ def advance_matching(
                         k = 64 * block + bit
                         row = np.int64(wires.rows[k]) * words
                         square[bit] = rows[row + word] ^ wires.inverted[k]
-                transpose(square)
+                transpose(square, ())
                 at = num_matches
                 bits = agree
                 while bits:
@@ -165,6 +164,7 @@ def _agreeing(
 
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ONE = np.uint64(1)
 
 
 @inlined
@@ -422,39 +422,107 @@ def _run_loop(
     return at
 
 
+NO_MOVES: tuple[NDArray[np.int64], I32] = (
+    np.zeros((0, 0), dtype=np.int64),
+    np.zeros((0, 0), dtype=np.int32),
+)
+"""`moves` and `move_rows` of queries that depend on no move."""
+
+
 @kernel
 def run_query(
     query: Query,
     packed: U64,
-    moves: I32,
+    moves: NDArray[np.int64],
+    move_rows: I32,
     out: U64,
     rows: U64,
     square: U64,
     width: tuple[int, ...],
-) -> None:
+) -> bool:
     """Evaluate K literals in every state, after its joint move: `out[L, ceil(K / 64)]`.
 
-    `moves`: `[L, R]` row of each role's move; `[L, 0]` if nothing depends on moves. `rows` and
-    `square`: `[num_rows * W]` and `[64]` scratch. The rows of moves are 0 before and after.
+    Args:
+        moves: `[L, R]` joint moves, or `NO_MOVES`.
+        move_rows: `[R, M]` row of each move of each role.
+        rows, square: scratch, `[num_rows * W]` and `[64]`; the rows of moves are 0 before and
+            after.
+
+    Returns:
+        false if a role has no such move.
     """
-    words = words_of(width)
-    for first in range(0, len(packed), 64 * words):
-        count = len(packed) - first
-        if count > 64 * words:
-            count = 64 * words
-        for k in range((1 + len(query.row_of)) * words):
-            rows[k] = np.uint64(0)
-        load_lanes(packed, first, count, query.row_of, rows, words, square)
-        for lane in range(count):
-            for role in range(moves.shape[1]):
-                row = np.int64(moves[first + lane, role])
-                rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
-        run_tape(query.tape, 0, rows, rows, width)
+    if not are_moves(move_rows, moves):
+        return False
+    words, lanes = words_of(width), 64 * words_of(width)
+    for first in range(0, len(packed), lanes):
+        count = min(lanes, len(packed) - first)
+        set_moves(move_rows, moves, first, count, rows, words)
+        look_at(query, packed, first, count, rows, square, width)
         store_lanes(rows, query.wires, count, out, first, square, width)
         # Only now, because a literal may read the row of a move.
-        for lane in range(count):
-            for role in range(moves.shape[1]):
-                rows[np.int64(moves[first + lane, role]) * words + (lane >> 6)] = np.uint64(0)
+        clear_moves(move_rows, moves, first, count, rows, words)
+    return True
+
+
+@inlined
+def look_at(
+    query: Query,
+    packed: U64,
+    first: int,
+    count: int,
+    rows: U64,
+    square: U64,
+    width: tuple[int, ...],
+) -> None:
+    """Evaluate a query in states `first .. first + count`; `square`: 64 words of scratch."""
+    words = words_of(width)
+    for k in range((1 + len(query.row_of)) * words):
+        rows[k] = np.uint64(0)
+    load_lanes(packed, first, count, query.row_of, rows, words, square)
+    run_tape(query.tape, 0, rows, rows, width)
+
+
+@kernel
+def list_legal(
+    query: Query,
+    packed: U64,
+    names: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    values: NDArray[np.int64],
+    rows: U64,
+    square: U64,
+    width: tuple[int, ...],
+) -> int:
+    """List the legal moves of a role in up to 64 states.
+
+    Args:
+        query: the moves in one group, `terminal` in the next.
+        names: `[M]` number of each move.
+        offsets: `[L + 1]` filled in.
+        values: `[L * M]` the moves that are legal, state by state, filled in.
+        rows, square: see `run_query`.
+        width: of one word.
+
+    Returns:
+        the first state that is not terminal and has no legal move; -1 if there is none.
+    """
+    look_at(query, packed, 0, len(packed), rows, square, width)
+    wires = query.wires
+    over = literal(rows, wires, 64 * query.starts[1], width)
+    stuck = -1
+    at = 0
+    offsets[0] = 0
+    for lane in range(len(packed)):
+        start = at
+        if not reduce_or(over) >> np.uint64(lane) & _ONE:
+            for k in range(len(names)):
+                if reduce_or(literal(rows, wires, k, width)) >> np.uint64(lane) & _ONE:
+                    values[at] = names[k]
+                    at += 1
+            if at == start and stuck < 0:
+                stuck = lane
+        offsets[lane + 1] = at
+    return stuck
 
 
 @kernel

@@ -66,11 +66,11 @@ from ggp.machine.propnet.play.kernels.choice import (
     clear_left,
     count_legal,
     draw_below,
-    literal,
     make_all,
     pick,
     pick_weighed,
 )
+from ggp.machine.propnet.play.kernels.lanes.packing import literal
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
 
 REFILL = 896
@@ -105,7 +105,7 @@ def play(
         if at[STEP] - at[OLDEST] >= max_steps:
             _find_old(block, max_steps, width)
             _lose(queue, block, width)
-        alive = _count(block.masks, words)
+        alive = count_all(load(block.masks, 0, width))
         waiting = at[NEXT] < at[END]
         # Where roles take turns, a role with one legal move costs least if all lanes agree whose
         # turn it is. So new lanes wait until the turn comes round.
@@ -120,7 +120,7 @@ def play(
         if alive:
             move_lanes(plan, queue, block, variant, width)
             _age(block, width)
-            at[VISITED] += _count(block.masks, words)
+            at[VISITED] += count_all(load(block.masks, 0, width))
         at[STEP] += 1
         if tidy and len(plan.phases):
             _judge(plan, queue, block, width)
@@ -165,15 +165,6 @@ def _variant(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> int:
             if not reduce_or(band(mismatch, playing)):
                 return v + 1
     return 0
-
-
-@inlined
-def _count(masks: U64, words: int) -> int:
-    """Number of lanes that play on."""
-    total = 0
-    for w in range(words):
-        total += count_ones(masks[w])
-    return total
 
 
 @inlined

@@ -47,6 +47,7 @@ from ggp.machine.compiling.vectors import (
     words_of,
 )
 from ggp.machine.mixing import GOLDEN, finalised
+from ggp.machine.propnet.play.kernels.lanes.packing import literal
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
 
 MAX_PLANES = 24
@@ -76,13 +77,6 @@ def seed_words(key: np.uint64, rng: U64) -> None:
     for i in range(len(rng)):
         state += GOLDEN
         rng[i] = finalised(state)
-
-
-@inlined
-def literal(rows: U64, wires: Wires, k: int, width: tuple[int, ...]) -> Any:
-    """A literal in every lane: its row, xored with all ones if inverted, which avoids a branch."""
-    row = load(rows, item(wires.rows, k) * words_of(width), width)
-    return bxor(row, splat(item(wires.inverted, k), width))
 
 
 @inlined

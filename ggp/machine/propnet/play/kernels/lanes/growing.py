@@ -28,14 +28,13 @@ from ggp.machine.compiling.vectors import (
     store,
     words_of,
 )
-from ggp.machine.propnet.play.kernels.lanes.packing import store_lanes
+from ggp.machine.propnet.play.kernels.lanes.packing import literal, store_lanes
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
     ask_ahead,
     begin_turns,
     end_turns,
     is_over,
-    literal,
     look_ahead,
     store_all,
 )

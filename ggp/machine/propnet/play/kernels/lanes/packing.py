@@ -14,6 +14,8 @@ loads must clear them again (`clear_runs`, `clear_moves`).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ggp.machine.base import IntArray
@@ -48,26 +50,11 @@ _WORDS_AT_ONCE = 8
 
 
 @inlined
-def transpose(bits: U64) -> None:
-    """Transpose a 64 x 64 square of bits (64 words), in place."""
-    # Swaps two quarters of the square, then of each of its quarters, and so on (Hacker's Delight,
+def transpose(squares: U64, width: tuple[int, ...]) -> None:
+    """Transpose W squares of 64 x 64 bits at once, in place: word w of the rows `squares[64 * W]`
+    is the square w."""
+    # Swaps two quarters of a square, then of each of its quarters, and so on (Hacker's Delight,
     # section 7-3): 6 rounds instead of 4,096 single bits.
-    mask = np.uint64(0x00000000FFFFFFFF)
-    size = 32
-    while size:
-        shift = np.uint64(size)
-        for start in range(0, 64, 2 * size):
-            for k in range(start, start + size):
-                swap = ((bits[k] >> shift) ^ bits[k + size]) & mask
-                bits[k] ^= swap << shift
-                bits[k + size] ^= swap
-        size >>= 1
-        mask ^= mask << np.uint64(size)
-
-
-@inlined
-def transpose_block(squares: U64, width: tuple[int, ...]) -> None:
-    """Transpose W squares at once: word w of the rows `squares[64 * W]` is the square w."""
     out_of_line()
     words = words_of(width)
     mask = np.uint64(0x00000000FFFFFFFF)
@@ -102,7 +89,7 @@ def load_block(
         for lane in range(np.uint64(count)):
             at = (lane & np.uint64(63)) * np.uint64(words) + (lane >> np.uint64(6))
             squares[at] = packed[np.uint64(first) + lane, np.uint64(block)]
-        transpose_block(squares, width)
+        transpose(squares, width)
         for bit in range(min(64, len(row_of) - 64 * block)):
             row = np.int64(row_of[64 * block + bit]) * words
             store(rows, row, load(squares, bit * words, width))
@@ -133,14 +120,12 @@ def store_columns(
         end, place = block, 0
         while end < len(columns) and place + sizes[end] <= 64:
             for k in range(64 * end, 64 * end + sizes[end]):
-                value = load(rows, item(wires.rows, k) * words_of(width), width)
-                value = bxor(value, splat(item(wires.inverted, k), width))
-                store(squares, place * words_of(width), value)
+                store(squares, place * words_of(width), literal(rows, wires, k, width))
                 place += 1
             end += 1
         for row in range(place, 64):
             store(squares, row * words_of(width), splat(np.uint64(0), width))
-        transpose_block(squares, width)
+        transpose(squares, width)
         place = 0
         for k in range(block, end):
             column, shift = columns[k], np.uint64(place)
@@ -150,6 +135,13 @@ def store_columns(
                 column[np.uint64(first) + lane] = squares[at] >> shift & mask
             place += sizes[k]
         block = end
+
+
+@inlined
+def literal(rows: U64, wires: Wires, k: int, width: tuple[int, ...]) -> Any:
+    """A literal in every lane: its row, xored with all ones if inverted, which avoids a branch."""
+    row = load(rows, item(wires.rows, k) * words_of(width), width)
+    return bxor(row, splat(item(wires.inverted, k), width))
 
 
 @inlined
@@ -197,7 +189,7 @@ def load_lanes(
                 continue
             for lane in range(num_lanes, 64):
                 square[lane] = np.uint64(0)
-            transpose(square)
+            transpose(square, ())
             for bit in range(min(64, len(row_of) - 64 * block)):
                 row = np.int64(row_of[64 * block + bit])
                 if row >= 0:
@@ -214,7 +206,6 @@ def _load_changes(
         square: `[num]` the fluents that hold in each lane.
         fluent: the first one.
     """
-    out_of_line()
     start = 0
     while start < num_lanes:
         bits = square[start]
@@ -380,12 +371,15 @@ def store_lanes(
     out_of_line()
     for block in range(packed.shape[1]):
         size = min(64, len(wires.rows) - 64 * block)
-        num_ones = 0
-        for k in range(64 * block, 64 * block + size):
-            num_ones += _ones_of(rows, wires, k, count, width)
-            if num_ones > MANY * (1 + (count >> 6)):
-                break
-        if num_ones > MANY * (1 + (count >> 6)):
+        most = MANY * (1 + (count >> 6))
+        num_ones = size * count
+        if num_ones > most:
+            num_ones = 0
+            for k in range(64 * block, 64 * block + size):
+                num_ones += _ones_of(rows, wires, k, count, width)
+                if num_ones > most:
+                    break
+        if num_ones > most:
             _store_squares(rows, wires, block, count, packed, first, square, words_of(width))
             continue
         for lane in range(first, first + count):
@@ -401,7 +395,7 @@ def _ones_of(rows: U64, wires: Wires, k: int, count: int, width: tuple[int, ...]
     """Number of lanes in which a literal holds, counted in whole words."""
     words = words_of(width)
     row, inverted = np.int64(wires.rows[k]) * words, wires.inverted[k]
-    if not reduce_or(bxor(load(rows, row, width), splat(inverted, width))):
+    if not reduce_or(literal(rows, wires, k, width)):
         return 0
     num_ones = 0
     for word in range((count + 63) >> 6):
@@ -422,7 +416,7 @@ def _store_bits(
     """Set the bit of one literal in the packed lanes 0 .. count where it holds."""
     words = words_of(width)
     row, inverted = np.int64(wires.rows[k]) * words, wires.inverted[k]
-    if not reduce_or(bxor(load(rows, row, width), splat(inverted, width))):
+    if not reduce_or(literal(rows, wires, k, width)):
         return
     for start in range(0, count, 64):
         bits = rows[row + (start >> 6)] ^ inverted
@@ -454,9 +448,20 @@ def _store_squares(
             square[bit] = rows[row + (start >> 6)] ^ wires.inverted[k]
         for bit in range(size, 64):
             square[bit] = np.uint64(0)
-        transpose(square)
+        transpose(square, ())
         for lane in range(min(64, count - start)):
             packed[first + start + lane, block] = square[lane]
+
+
+@inlined
+def are_moves(move_rows: I32, moves: IntArray) -> bool:
+    """Whether all roles have the moves of `[K, R]` joint moves; `move_rows`: see `clear_moves`."""
+    for k in range(len(moves)):
+        for role in range(moves.shape[1]):
+            move = moves[k, role]
+            if move < 0 or move >= move_rows.shape[1] or move_rows[role, move] < 0:
+                return False
+    return True
 
 
 @inlined

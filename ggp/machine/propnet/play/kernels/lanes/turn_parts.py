@@ -8,7 +8,7 @@ read again. `end_turns` clears the rows of states and moves, which every kernel 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from ggp.machine.propnet.play.kernels.lanes.packing import (
     clear_runs,
     copy_lane,
     lanes_from,
-    load_lanes,
+    literal,
     load_runs,
     set_moves,
 )
@@ -64,18 +64,6 @@ class TurnCircuit(NamedTuple):
     move_rows: I32
     begins: IntArray
     numbers: IntArray
-
-
-@inlined
-def are_moves(circuit: TurnCircuit, moves: IntArray) -> bool:
-    """Whether all roles have the moves of `[K, R]` joint moves."""
-    move_rows = circuit.move_rows
-    for k in range(len(moves)):
-        for role in range(moves.shape[1]):
-            move = moves[k, role]
-            if move < 0 or move >= move_rows.shape[1] or move_rows[role, move] < 0:
-                return False
-    return True
 
 
 @inlined
@@ -124,25 +112,6 @@ def ask_ahead(
 
 
 @inlined
-def look_at(
-    look: Query,
-    packed: U64,
-    first: int,
-    count: int,
-    rows: U64,
-    square: U64,
-    width: tuple[int, ...],
-) -> None:
-    """Evaluate a query in states `first .. first + count`; `square`: 64 words of scratch."""
-    out_of_line()
-    words = words_of(width)
-    for k in range((1 + len(look.row_of)) * words):
-        rows[k] = np.uint64(0)
-    load_lanes(packed, first, count, look.row_of, rows, words, square)
-    run_tape(look.tape, 0, rows, rows, width)
-
-
-@inlined
 def end_turns(
     circuit: TurnCircuit,
     packed: U64,
@@ -180,13 +149,6 @@ def is_legal(circuit: TurnCircuit, rows: U64, role: int, move: int, lane: int, w
 
 
 @inlined
-def literal(rows: U64, wires: Wires, k: int, width: tuple[int, ...]) -> Any:
-    """The lanes of a block in which a literal holds."""
-    row = np.int64(wires.rows[k]) * words_of(width)
-    return bxor(load(rows, row, width), splat(wires.inverted[k], width))
-
-
-@inlined
 def store_all(
     circuit: TurnCircuit,
     packed: U64,
@@ -200,14 +162,19 @@ def store_all(
     """Write the successors of lanes 0 .. count of a block: copies of states, with changed bits."""
     for lane in range(count):
         copy_lane(packed, lanes[first + lane], out, first + lane)
+    words, next_ = words_of(width), circuit.next_
     for k in range(len(circuit.step.row_of)):
-        if has_changed(circuit, k, rows, width):
-            for start in range(0, count, 64):
-                bits = changes(circuit, k, rows, start, count, words_of(width))
-                while bits:
-                    lane = first + start + lowest_one(bits)
-                    bits &= bits - _ONE
-                    out[lane, k >> 6] ^= _ONE << np.uint64(k & 63)
+        old = np.int64(circuit.step.row_of[k]) * words
+        if not reduce_or(bxor(load(rows, old, width), literal(rows, next_, k, width))):
+            continue
+        new = np.int64(next_.rows[k]) * words
+        for word in range((count + 63) >> 6):
+            bits = rows[old + word] ^ rows[new + word] ^ next_.inverted[k]
+            bits &= lanes_from(0, min(count - 64 * word, 64))
+            while bits:
+                lane = first + 64 * word + lowest_one(bits)
+                bits &= bits - _ONE
+                out[lane, k >> 6] ^= _ONE << np.uint64(k & 63)
 
 
 @inlined
@@ -278,26 +245,6 @@ def list_changed(
             store(differ, num_changed * words, lanes)
             num_changed += 1
     return num_changed
-
-
-@inlined
-def has_changed(circuit: TurnCircuit, k: int, rows: U64, width: tuple[int, ...]) -> bool:
-    """Whether a fluent differs from the state before in some lane where `step` was evaluated."""
-    old = load(rows, np.int64(circuit.step.row_of[k]) * words_of(width), width)
-    return bool(reduce_or(bxor(old, literal(rows, circuit.next_, k, width))) != 0)
-
-
-@inlined
-def changes(
-    circuit: TurnCircuit, k: int, rows: U64, start: int, count: int, words: int
-) -> np.uint64:
-    """The lanes `start .. start + 64`, below `count`, in which fluent k differs, as one word."""
-    word, next_ = start >> 6, circuit.next_
-    old = rows[np.int64(circuit.step.row_of[k]) * words + word]
-    bits = old ^ rows[np.int64(next_.rows[k]) * words + word] ^ next_.inverted[k]
-    if count - start < 64:
-        bits &= lanes_from(0, count - start)
-    return np.uint64(bits)
 
 
 @inlined

@@ -28,23 +28,23 @@ from ggp.machine.compiling.vectors import (
     store,
     words_of,
 )
+from ggp.machine.propnet.play.kernels.block_kernels import look_at
 from ggp.machine.propnet.play.kernels.lanes.packing import (
+    are_moves,
     lanes_from,
+    literal,
     run_end,
     store_lanes,
 )
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
-    are_moves,
     begin_turns,
     count_moves,
     count_of,
     end_turns,
     is_legal,
     is_over,
-    literal,
     look_ahead,
-    look_at,
     store_all,
 )
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query
@@ -208,7 +208,7 @@ def make_turns(
     Returns:
         whether all roles have these moves; if not, no move is made.
     """
-    if not are_moves(circuit, moves):
+    if not are_moves(circuit.move_rows, moves):
         return False
     words, look = words_of(width), circuit.look
     for first in range(0, len(lanes), 64 * words):
