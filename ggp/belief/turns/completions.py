@@ -209,17 +209,11 @@ def completion_pairs(
     Args:
         counts: `[D]` completions of each lane.
         at_once: returns the size of the next piece.
-        rng: draws the order of pairs, if there are several pieces; None for lane by lane.
+        rng: draws the order of pairs, if there are several pieces; None for pieces of whole lanes.
     """
     if rng is not None and counts.sum() > at_once():
-        return pairs_in_random_order(counts, at_once, rng)
-    return _lane_by_lane(counts, at_once)
-
-
-def _lane_by_lane(
-    counts: IntArray, at_once: Callable[[], int]
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """The pairs in pieces of whole lanes."""
+        yield from pairs_in_random_order(counts, at_once, rng)
+        return
     for start, end in chunks(counts, at_once):
         sizes = counts[start:end]
         at, firsts = np.arange(start, end).repeat(sizes), offsets_of(sizes)[:-1]

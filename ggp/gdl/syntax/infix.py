@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import count
 from typing import Any
 
-from lark import Lark, Token, Transformer, UnexpectedToken
+from lark import Lark, Token, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from ggp.gdl.source import Source
@@ -22,6 +22,7 @@ from ggp.gdl.syntax.reading import (
     ARROWS,
     MAX_NESTING,
     TUPLE,
+    Builder,
     Findings,
     FoldedNames,
     is_symbol,
@@ -148,7 +149,7 @@ def _conjoined(conditions: list[Term]) -> Term:
     return Compound("and", tuple(conditions), conditions[0].start)
 
 
-class _Build(Transformer[Token, object]):
+class _Build(Builder):
     """Builds terms and rules while the parser reduces; a conjunction is a list at first."""
 
     def constant(self, children: list[Token]) -> Symbol:
@@ -190,20 +191,9 @@ class _Build(Transformer[Token, object]):
     def group(self, children: list[list[Term]]) -> Term:
         return _conjoined(children[0])
 
-    def fact(self, children: list[Term]) -> Rule:
-        return Rule(children[0], (), children[0].start)
-
     def rule(self, children: list[Any]) -> Rule:
         head, conditions = children
         return Rule(head, tuple(conditions), head.start)
-
-    def first(self, children: list[Rule]) -> list[Rule]:
-        return children
-
-    def appended(self, children: list[Any]) -> list[Rule]:
-        rules: list[Rule] = children[0]
-        rules.append(children[1])
-        return rules
 
 
 @cache

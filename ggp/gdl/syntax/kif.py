@@ -15,7 +15,7 @@ from importlib.resources import files
 from itertools import accumulate, pairwise
 from typing import Any, cast
 
-from lark import Lark, Token, Transformer, UnexpectedToken
+from lark import Lark, Token, UnexpectedToken
 from lark.lexer import Lexer, LexerState
 
 from ggp.gdl.source import Source
@@ -24,6 +24,7 @@ from ggp.gdl.syntax.reading import (
     MAX_NESTING,
     TUPLE,
     UNNAMED,
+    Builder,
     Findings,
     FoldedNames,
     Tuples,
@@ -353,7 +354,7 @@ class _Tokens(Lexer):
         return iter(cast("list[Token]", lexer_state.text))
 
 
-class _Build(Transformer[Token, object]):
+class _Build(Builder):
     """Builds terms and rules while the parser reduces."""
 
     def SYMBOL(self, token: Token) -> Symbol:
@@ -372,21 +373,9 @@ class _Build(Transformer[Token, object]):
         lpar, first, rest, _ = children
         return Compound(TUPLE, (first, *rest), lpar.start_pos)
 
-    def first(self, children: list[Term]) -> list[Term]:
-        return children
-
-    def appended(self, children: list[Any]) -> list[Term]:
-        terms: list[Term] = children[0]
-        terms.append(children[1])
-        return terms
-
     def rule(self, children: list[Any]) -> Rule:
         lpar, _, conditions, _ = children
         return Rule(conditions[0], tuple(conditions[1:]), lpar.start_pos)
-
-    def fact(self, children: list[Any]) -> Rule:
-        head = children[0]
-        return Rule(head, (), head.start)
 
 
 @cache

@@ -1,7 +1,8 @@
 """What the parsers of both syntaxes do alike while they read one text.
 
-`Findings` collects the diagnostics, `Tuples` finds terms without a name, `FoldedNames` folds names
-to lower case, and `well_shaped` refuses rules that later stages cannot represent.
+`Findings` collects the diagnostics, `Builder` makes lists and facts, `Tuples` finds terms without a
+name, `FoldedNames` folds names to lower case, and `well_shaped` refuses rules that later stages
+cannot represent.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
-from lark import Token
+from lark import Token, Transformer
 
 from ggp.errors import GDLSyntaxError
 from ggp.gdl.source import Diagnostic, Severity, Source, diagnose, errors, joined, printable
@@ -73,6 +75,21 @@ class Findings:
         if self._num[severity] <= _MAX_LISTED:
             diagnostic = diagnose(self.source, severity, rule, message, offset)
             self._diagnostics.append((offset, len(self._diagnostics), diagnostic))
+
+
+class Builder(Transformer[Token, object]):
+    """Builds lists and facts while a parser reduces."""
+
+    def first(self, children: list[Any]) -> list[Any]:
+        return children
+
+    def appended(self, children: list[Any]) -> list[Any]:
+        items: list[Any] = children[0]
+        items.append(children[1])
+        return items
+
+    def fact(self, children: list[Term]) -> Rule:
+        return Rule(children[0], (), children[0].start)
 
 
 def start_of(token: Token) -> int:

@@ -92,10 +92,10 @@ def whole(default: Any, meaning: str, *, low: int = 1, high: int = MOST, usual: 
     Raises:
         ConfigError: the bounds leave no choice, or exclude the default.
     """
-    _check_bounds(low, high)
+    read = _reader(low, high)
     if default is not None and not low <= default <= high:
         raise ConfigError(f"{default} is the default of an option from {low} to {high}")
-    return _field(default, _Kind(_reader(low, high), "N", meaning, usual, low, high))
+    return _field(default, _Kind(read, "N", meaning, usual, low, high))
 
 
 def wholes(meaning: str, *, low: int = 1, high: int = MOST) -> Any:
@@ -104,7 +104,6 @@ def wholes(meaning: str, *, low: int = 1, high: int = MOST) -> Any:
     Raises:
         ConfigError: the bounds leave no choice.
     """
-    _check_bounds(low, high)
     read_one = _reader(low, high)
 
     def read(name: str, text: str) -> tuple[int, ...]:
@@ -256,16 +255,14 @@ def describe_options(options: type[object]) -> tuple[OptionInfo, ...]:
     return tuple(infos)
 
 
-def _check_bounds(low: int, high: int) -> None:
-    """Reject equal bounds: usually `high=1` was meant as on or off, but `low` is 1."""
+def _reader(low: int, high: int) -> Callable[[str, str], int]:
+    """Reads whole numbers; bounds may not be equal: usually `high=1` was meant as on or off."""
     if low >= high:
         raise ConfigError(
             f"an option from {low} to {high} leaves no choice; for one that is on or off "
             "say low=0, high=1"
         )
 
-
-def _reader(low: int, high: int) -> Callable[[str, str], int]:
     def read(name: str, text: str) -> int:
         if not text.isascii() or not text.removeprefix("-").isdigit():
             raise ValueError(f"needs a whole number: {name}=N")
