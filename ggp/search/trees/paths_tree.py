@@ -77,6 +77,23 @@ from ggp.search.trees.tree_tables import (
     wider_wave,
 )
 
+MAX_DEPTH = 1000
+"""Greatest number of joint moves of a lane in the tree; strangers' games may not terminate."""
+
+MAX_CHANCE = 64
+"""Number of chance moves sampled for a world that has too many to list."""
+
+_UNPACKED = np.zeros((0, 0), dtype=np.uint64)
+
+
+class Lanes:
+    """A wave on its way, and the states of lanes that have left the tree."""
+
+    def __init__(self, wave: Wave) -> None:
+        self.wave = wave
+        self.loose: list[IntArray] = []
+        self.loose_states: list[States] = []
+
 
 class PathsTree:
     """The trees of all roles of one machine, by the nodes of a `PathTree`.
@@ -109,7 +126,26 @@ class PathsTree:
         self.nodes = NodeTable(paths)
         self.leaves = LeafValues(machine, MAX_DEPTH, guided=self.settings.guided)
         self._table = WorldTable(machine, self.settings.most_worlds)
-        self._grower = Grower(machine, self._table, self.nodes, paths, self.leaves, model)
+        self._model = model
+        self._num_roles = len(machine.roles)
+        self._lister = machine.lister() if on_circuit(machine) else None
+        self._limits = TreeLimits(
+            self._table.max_worlds,
+            MAX_ACTIONS,
+            MAX_DEPTH,
+            -1 if machine.random_role is None else machine.random_role,
+            LONG_LIST,
+            model is not None,
+        )
+        self._chances = np.zeros(0)
+        self._successors = Successors(
+            np.zeros(0, dtype=np.bool_),
+            np.zeros((0, self._num_roles)),
+            np.zeros((0, self._num_roles), dtype=np.int64),
+            np.zeros((self._num_roles, 1), dtype=np.int64),
+            np.zeros(0, dtype=np.int64),
+            self._chances,
+        )
 
     def __len__(self) -> int:
         """Number of nodes."""
@@ -167,7 +203,20 @@ class PathsTree:
 
     def add_particles(self, states: States, views: IntArray, decider: int) -> IntArray:
         """`[N]` new worlds of particles; see `begin`."""
-        return self._grower.add(states, views, decider)
+        worlds, nodes, first = self._table, self.nodes, len(self._table)
+        worlds.make_room(len(states), first + len(states))
+        worlds.table.parent[first : first + len(states)] = -1
+        worlds.table.code[first : first + len(states)] = 0
+        successors = self._describe(states)
+        worlds.reserve(len(successors.values), len(successors.chances))
+        nodes.reserve(len(states) * self._num_roles, len(successors.values), len(self.paths))
+        worlds.views[first : first + len(states)] = views
+        sizes = len(nodes), nodes.num_actions
+        growth, chance_role = self._growth(len(states)), self._limits.chance_role
+        add_worlds.unchecked(worlds.table, nodes.table, successors, growth, chance_role, decider)
+        self._set_model_shares(*sizes)
+        worlds.states.add(states)
+        return first + np.arange(len(states))
 
     def _drop_unreachable(self, roots: IntArray) -> IntArray:
         """Drop the worlds that cannot be reached from the roots, and, if actions take much room,
@@ -212,7 +261,7 @@ class PathsTree:
         goals = np.zeros((size, len(self.machine.roles)))
         turns, finished = np.zeros(size), np.zeros(size, dtype=np.bool_)
         try:
-            self._grower.send(lanes, rule, deadline)
+            self._send(lanes, rule, deadline)
             wave = lanes.wave
             ended = np.flatnonzero(wave.status == OVER)
             goals[ended] = self._worlds.value[wave.world[ended]]
@@ -256,83 +305,7 @@ class PathsTree:
         if isinstance(rule, ByRegret):
             self.nodes.shares(no_lanes[:, 0], no_lanes[:, 0])
 
-
-# ------------------------------------------------------------------------
-# Adds worlds to trees: calls the kernel until a wave is done, and removes what stopped it.
-
-MAX_DEPTH = 1000
-"""Greatest number of joint moves of a lane in the tree; strangers' games may not terminate."""
-
-MAX_CHANCE = 64
-"""Number of chance moves sampled for a world that has too many to list."""
-
-_UNPACKED = np.zeros((0, 0), dtype=np.uint64)
-
-
-class Lanes:
-    """A wave on its way, and the states of lanes that have left the tree."""
-
-    def __init__(self, wave: Wave) -> None:
-        self.wave = wave
-        self.loose: list[IntArray] = []
-        self.loose_states: list[States] = []
-
-
-class Grower:
-    """Adds worlds of one machine to a tree.
-
-    Args:
-        leaves: gives the goals where the game is over.
-        model: gives the probabilities of actions at new nodes.
-    """
-
-    def __init__(
-        self,
-        machine: Machine,
-        table: WorldTable,
-        nodes: NodeTable,
-        paths: PathTree,
-        leaves: LeafValues,
-        model: PathModel | None,
-    ) -> None:
-        self._machine, self._table, self._nodes, self._paths = machine, table, nodes, paths
-        self._leaves, self._model = leaves, model
-        self._num_roles = len(machine.roles)
-        self.lister = machine.lister() if on_circuit(machine) else None
-        self._limits = TreeLimits(
-            table.max_worlds,
-            MAX_ACTIONS,
-            MAX_DEPTH,
-            -1 if machine.random_role is None else machine.random_role,
-            LONG_LIST,
-            model is not None,
-        )
-        self._chances = np.zeros(0)
-        self._successors = Successors(
-            np.zeros(0, dtype=np.bool_),
-            np.zeros((0, self._num_roles)),
-            np.zeros((0, self._num_roles), dtype=np.int64),
-            np.zeros((self._num_roles, 1), dtype=np.int64),
-            np.zeros(0, dtype=np.int64),
-            self._chances,
-        )
-
-    def add(self, states: States, views: IntArray, decider: int) -> IntArray:
-        """`[N]` new worlds of particles; see `PathsTree.begin`."""
-        worlds, nodes, first = self._table, self._nodes, len(self._table)
-        worlds.make_room(len(states), first + len(states))
-        worlds.table.parent[first : first + len(states)] = -1
-        worlds.table.code[first : first + len(states)] = 0
-        successors = self._describe(states)
-        worlds.reserve(len(successors.values), len(successors.chances))
-        nodes.reserve(len(states) * self._num_roles, len(successors.values), len(self._paths))
-        worlds.views[first : first + len(states)] = views
-        sizes = len(nodes), nodes.num_actions
-        growth, chance_role = self._growth(len(states)), self._limits.chance_role
-        add_worlds.unchecked(worlds.table, nodes.table, successors, growth, chance_role, decider)
-        self._set_model_shares(*sizes)
-        worlds.states.add(states)
-        return first + np.arange(len(states))
+    # ---------------------------------------------------------------- growing
 
     def _growth(self, size: int) -> Growth:
         """Columns of worlds, with scratch space for `size` new ones."""
@@ -341,13 +314,13 @@ class Grower:
             np.array([0, 0, 0, -1, 0]),
             _UNPACKED,
             self._table.views,
-            self._nodes.of_path,
+            self.nodes.of_path,
             np.empty((capacity, 4), dtype=np.uint64),
             np.empty(capacity, dtype=np.int64),
             np.empty(size, dtype=np.bool_),
         )
 
-    def send(self, lanes: Lanes, rule: Rule, deadline: Deadline | None) -> None:
+    def _send(self, lanes: Lanes, rule: Rule, deadline: Deadline | None) -> None:
         """Send a wave down until every lane has ended or stopped at a leaf.
 
         Raises:
@@ -364,11 +337,11 @@ class Grower:
             elif reason == ROOM:
                 self._make_room(growth, size)
             elif reason == PERCEPTS:
-                assert self.lister is not None
-                self.lister.learn(lanes.wave.moves[: lanes.wave.sizes[ROWS]])
+                assert self._lister is not None
+                self._lister.learn(lanes.wave.moves[: lanes.wave.sizes[ROWS]])
             else:
                 self._step_rows(lanes, growth)
-            sizes = len(self._nodes), self._nodes.num_actions
+            sizes = len(self.nodes), self.nodes.num_actions
             reason = self._grow(lanes.wave, rule, growth)
             self._set_model_shares(*sizes)
 
@@ -379,12 +352,12 @@ class Grower:
         successors, packed = self._successors, _UNPACKED
         if isinstance(states, PackedStore):
             packed = states.with_room(len(wave.world))
-        if self.lister is not None:
-            ask, listing = ask_circuit, self.lister.listing
+        if self._lister is not None:
+            ask, listing = ask_circuit, self._lister.listing
             if growth.sizes[ANSWERED] < 0:
                 columns = (getattr(listing, name) for name in Successors._fields[:-1])
                 successors = Successors._make([*columns, self._chances])
-        with self._paths.lent(self._num_roles * len(wave.world)) as paths:
+        with self.paths.lent(self._num_roles * len(wave.world)) as paths:
             growth.sizes[LISTED_MOVES] = growth.sizes[ENTERED] = 0
             reason = grow.unchecked(
                 CHOOSERS[type(rule)],
@@ -393,34 +366,34 @@ class Grower:
                 listing,
                 successors,
                 worlds.table,
-                self._nodes.table,
+                self.nodes.table,
                 wave,
                 paths,
-                growth._replace(packed=packed, views=worlds.views, node_of=self._nodes.of_path),
+                growth._replace(packed=packed, views=worlds.views, node_of=self.nodes.of_path),
                 self._limits,
                 WIDTH,
             )
         if isinstance(states, PackedStore) and growth.sizes[ANSWERED] < 0:
             states.has_grown(len(worlds))
-        if on_circuit(self._machine):
-            self._machine.states_visited += int(growth.sizes[ENTERED])
+        if on_circuit(self.machine):
+            self.machine.states_visited += int(growth.sizes[ENTERED])
         return reason
 
     def _make_room(self, growth: Growth, lanes: int) -> None:
         """Make the room that the last call of the kernel lacked."""
         worlds, moves = self._table, max(int(growth.sizes[LISTED_MOVES]), 1)
-        if self.lister is not None:
-            self.lister.make_room(moves)
-            self._chances = np.empty(len(self.lister.listing.values))
+        if self._lister is not None:
+            self._lister.make_room(moves)
+            self._chances = np.empty(len(self._lister.listing.values))
         if not growth.sizes[PENDING]:
             worlds.make_room(lanes, worlds.max_worlds)
         worlds.reserve(moves, moves)
-        paths = len(self._paths) + self._num_roles * lanes  # at most, with those of new worlds
-        self._nodes.reserve(lanes * self._num_roles, moves, paths)
+        paths = len(self.paths) + self._num_roles * lanes  # at most, with those of new worlds
+        self.nodes.reserve(lanes * self._num_roles, moves, paths)
 
     def _step_rows(self, lanes: Lanes, growth: Growth) -> None:
         """Ask the machine for the successors of joint moves; lanes without a world become loose."""
-        machine, worlds, wave = self._machine, self._table, lanes.wave
+        machine, worlds, wave = self.machine, self._table, lanes.wave
         rows = int(wave.sizes[ROWS])
         count = min(rows, int(growth.sizes[WORLD_LIMIT]) - len(worlds))
         if count < rows:
@@ -445,7 +418,7 @@ class Grower:
         Args:
             percepts: `[K, R]` ids; default: zeros, for particles.
         """
-        machine, over = self._machine, self._machine.terminal(states)
+        machine, over = self.machine, self.machine.terminal(states)
         count, size = len(states), 0
         worth = np.zeros((count, self._num_roles))
         if percepts is None:
@@ -466,7 +439,7 @@ class Grower:
             size += len(moves)
         ended = np.flatnonzero(over | stuck)
         if len(ended):
-            worth[ended] = self._leaves.of_ends(states.take(ended))
+            worth[ended] = self.leaves.of_ends(states.take(ended))
         return Successors(over | stuck, worth, percepts, offsets, np.concatenate(lists), chances)
 
     def _set_model_shares(self, first: int, first_action: int) -> None:
@@ -474,11 +447,11 @@ class Grower:
 
         Actions that are added to a node later have probability 0.
         """
-        table, model = self._nodes.table, self._model
-        if model is None or first == len(self._nodes):
+        table, model = self.nodes.table, self._model
+        if model is None or first == len(self.nodes):
             return
-        roles = table.role[first : len(self._nodes)].astype(np.int64)
-        new = np.arange(first_action, self._nodes.num_actions)
+        roles = table.role[first : len(self.nodes)].astype(np.int64)
+        new = np.arange(first_action, self.nodes.num_actions)
         actions = new[table.owner[new] >= first]
         actions = actions[np.argsort(table.owner[actions], kind="stable")]
         owners = table.owner[actions] - first

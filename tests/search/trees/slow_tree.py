@@ -50,7 +50,7 @@ class SlowNode:
 
 def grow_without_kernel(tree: PathsTree) -> None:
     """From now on the tree grows step by step in Python, as on machines without a circuit."""
-    tree._grower.lister = None
+    tree._lister = None
 
 
 class SlowTree:

@@ -129,7 +129,7 @@ class CircuitTurns:
         """
         packed, step, num_turns = self._packed(states), self._queries.step, len(joint_moves)
         look = self._queries.look if before else self._queries.terminal
-        circuit = self.turn_circuit(look) if only is None else self._circuit_for(only, look)
+        circuit = self._circuit(step, look, only)
         words = (len(circuit.sees.rows) + 63) >> 6
         seen = np.empty((num_turns if percepts else 0, words), dtype=np.uint64)
         over = np.empty(num_turns, dtype=np.bool_)
@@ -291,18 +291,23 @@ class CircuitTurns:
         return {}
 
     @made_once
-    def _circuits(self) -> dict[tuple[int, int], TurnCircuit]:
-        """Circuits by the queries about states and about successors."""
+    def _circuits(self) -> dict[tuple[int, int, int | None], TurnCircuit]:
+        """Circuits by the queries about states and about successors, and by `only`."""
         return {}
 
-    def _circuit(self, step: Query, look: Query) -> TurnCircuit:
-        circuit = self._circuits.get((id(step), id(look)))
+    def _circuit(self, step: Query, look: Query, only: int | None = None) -> TurnCircuit:
+        """`only`: the only role whose percepts are computed; default: all."""
+        key = id(step), id(look), only
+        circuit = self._circuits.get(key)
         if circuit is None:
-            moves, first = self._moves, 64 * step.starts[1]
-            circuit = self._circuits[id(step), id(look)] = TurnCircuit(
+            moves = self._moves
+            first, end = 64 * step.starts[1], 64 * step.starts[-1]
+            if only is not None:
+                first, end = 64 * step.starts[1 + only], 64 * step.starts[2 + only]
+            circuit = self._circuits[key] = TurnCircuit(
                 step,
                 step.literals(0, len(self._queries.circuit.next)),
-                Wires(step.wires.rows[first:], step.wires.inverted[first:]),
+                Wires(step.wires.rows[first:end], step.wires.inverted[first:end]),
                 look,
                 fluents_read(look),
                 moves.rows,
@@ -310,23 +315,6 @@ class CircuitTurns:
                 np.concatenate(moves.numbers[: len(self.roles)]),
             )
         return circuit
-
-    def _circuit_for(self, role: int, look: Query) -> TurnCircuit:
-        """The same as `turn_circuit`, with the percepts of one role."""
-        step, key = self._queries.step, (role, id(look))
-        circuit = self._of_role.get(key)
-        if circuit is None:
-            whole = self.turn_circuit(look)
-            starts = 64 * (step.starts[1 + role : 3 + role] - step.starts[1])
-            part = slice(*starts.tolist())
-            sees = Wires(whole.sees.rows[part], whole.sees.inverted[part])
-            circuit = self._of_role[key] = whole._replace(sees=sees)
-        return circuit
-
-    @made_once
-    def _of_role(self) -> dict[tuple[int, int], TurnCircuit]:
-        """Circuits by role, and by the query about successors."""
-        return {}
 
     @made_once
     def _whole_turns(self) -> TurnCircuit:
