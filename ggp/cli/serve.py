@@ -266,12 +266,12 @@ def _teller() -> Callable[[str], None]:
             while True:
                 os.write(sys.stdout.fileno(), f"{lines.get()}\n".encode(errors="replace"))
 
-    def put(text: str) -> None:
+    def queue_line(text: str) -> None:
         with suppress(Full):
             lines.put_nowait(text)
 
     Thread(target=print_lines, name="ggp-operator", daemon=True).start()
-    return put
+    return queue_line
 
 
 class _Progress:

@@ -228,8 +228,8 @@ def tournament(
     place = read_place(options)
     files = read_course_files(options)
     if place.folder is None:
-        beside = file.with_suffix("") if file.suffix else file.with_name(f"{file.name}.results")
-        place = replace(place, folder=beside)
+        default = file.with_suffix("") if file.suffix else file.with_name(f"{file.name}.results")
+        place = replace(place, folder=default)
 
     series = read_tournament(file)
     games = (

@@ -157,8 +157,8 @@ def hold_series(
         hint = "; the same command continues" if place.folder else ""
         tell(f"interrupted after {len(snapshot.matches)} of {snapshot.planned} matches{hint}")
         return EXIT_INTERRUPTED
-    again = (f"{failure}; the same command tries again" for failure in failures)
-    return report_problems([*again, *problems_of(snapshot), *files.problems])
+    repeatable = (f"{failure}; the same command tries again" for failure in failures)
+    return report_problems([*repeatable, *problems_of(snapshot), *files.problems])
 
 
 def report_problems(problems: Sequence[str]) -> int:

@@ -228,8 +228,8 @@ class MatchFolder:
         try:
             text = path.read_bytes()
             for line in text.splitlines(keepends=True):
-                data = json.loads(line)
-                played_turns.append(read(TurnRecord, data, "turn", MatchError, LATER_FIELDS))
+                turn = json.loads(line)
+                played_turns.append(read(TurnRecord, turn, "turn", MatchError, LATER_FIELDS))
                 whole += line if line.endswith(b"\n") else line + b"\n"
         except FileNotFoundError:
             return ()

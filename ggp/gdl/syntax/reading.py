@@ -84,9 +84,9 @@ class Builder(Transformer[Token, object]):
         return children
 
     def appended(self, children: list[Any]) -> list[Any]:
-        items: list[Any] = children[0]
-        items.append(children[1])
-        return items
+        terms: list[Any] = children[0]
+        terms.append(children[1])
+        return terms
 
     def fact(self, children: list[Term]) -> Rule:
         return Rule(children[0], (), children[0].start)

@@ -168,7 +168,7 @@ class ExactGame:
         masks = np.zeros((len(role_sets), len(env.names.moves)), dtype=np.bool_)
         masks[np.repeat(np.arange(len(role_sets)), role_sets.counts), slots] = True
         lengths = tree.paths.depths(role_sets.paths)
-        known = tokens.tokens(role_sets.paths, lengths)
+        ids = tokens.tokens(role_sets.paths, lengths)
         paths = np.zeros((len(role_sets), *env.path_shape[2:]), dtype=np.int32)
-        paths[:, : known.shape[1], : known.shape[2]] = known
+        paths[:, : ids.shape[1], : ids.shape[2]] = ids
         return Sets(paths, lengths.astype(np.int32), masks)
