@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from ggp.machine import circuit
 from ggp.machine.compiling.jit import inlined
 from ggp.machine.propnet import optimise
+from ggp.machine.propnet.compile.ground_rules import grounding
 from ggp.machine.propnet.compile.rewriting import splits
-from ggp.machine.propnet.optimise import passes
+from ggp.machine.propnet.optimise import draft, passes
 from ggp.machine.propnet.play.kernels import block_kernels, block_playouts, blocks
 from ggp.machine.propnet.play.kernels.tapes import U64, Tape
 from ggp.machine.propnet.play.layout import phases, queries, tape_layout
@@ -93,6 +94,7 @@ STEPS: dict[str, tuple[Change, ...]] = {
     "extract: reuse": (Change(passes._Shared, "reuse_gates", _nothing),),
     "extract: common": (Change(passes._Shared, "group_common", _nothing),),
     "invariants: equal": (Change(passes, "equal_fluents", lambda *_: {}),),
+    "kernels of passes": (Change(draft, "FOR_KERNELS", math.inf),),
 }
 """Steps of passes, with the changes that leave each out."""
 
@@ -131,6 +133,7 @@ RULES: dict[str, tuple[Change, ...]] = {
     "differences": (Change(splits, "with_differences", _gives(0)),),
     "alternatives": (Change(splits, "with_alternatives", _gives(0)),),
     "unchanging": (Change(splits, "unchanging", lambda _: []),),
+    "facts once": (Change(grounding._Fixed, "with_rest", _nothing),),
 }
 """Rewriting of rules before and during grounding, with the changes that leave it out."""
 

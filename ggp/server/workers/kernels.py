@@ -178,9 +178,13 @@ def compile_all(player: str, backend: str) -> dict[str, list[str]]:
     if _OPTION in player:
         with suppress(GGPError):  # a file that declares other pieces
             _search_boards(player, backend)
-    if backend != "prolog" and alternatives:
+    if backend != "prolog":
+        from ggp.machine.propnet.compile.kernels import compile_kernels
+
         with suppress(BackendUnavailableError):
-            _choose(backend)
+            compile_kernels()
+            if alternatives:
+                _choose(backend)
     files = [str(file) for file in jit.cache_files() if file.is_file()]
     # `jit.prepare` imports what loads kernels; other modules of numba only compile.
     names = [name for name in sys.modules if not name.startswith("numba.")]

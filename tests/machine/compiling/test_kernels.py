@@ -247,7 +247,7 @@ def test_only_a_machine_that_must_be_ready_calls_all_kernels(
     ("game", "backend", "other_modules"),
     # Large circuits are laid out by kernels, which have done their work then.
     [
-        ("kuhn_poker", "propnet", "circuit propnet.play.layout"),
+        ("kuhn_poker", "propnet", "circuit propnet.optimise.draft propnet.play.layout"),
         ("breakthrough", "relational", "rows"),
     ],
 )

@@ -15,8 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import combinations, pairwise
 
+import numpy as np
+
 from ggp.machine.circuit import FALSE, TRUE, Circuit
-from ggp.machine.propnet.optimise.draft import GATE_COST, Draft
+from ggp.machine.propnet.optimise.draft import GATE_COST, Draft, find_splittable, suits_kernels
 from ggp.machine.propnet.optimise.proofs import equal_fluents, equality, prove, sample
 from ggp.machine.propnet.optimise.work import Work, moves_of_roles
 
@@ -213,15 +215,20 @@ def factor(circuit: Circuit, _: Work) -> Circuit:
     """
     draft = Draft(circuit)
     fan_out = draft.fan_out()
-    counts = Counter(rest for ands in _all_alternatives(draft, fan_out) for rest in ands.rests())
-    for ands in _all_alternatives(draft, fan_out):
+    nets = splittable(circuit) if suits_kernels(circuit) else draft.free_gates()
+    counts = Counter(
+        rest for ands in _all_alternatives(draft, fan_out, nets) for rest in ands.rests()
+    )
+    for ands in _all_alternatives(draft, fan_out, nets):
         ands.split(counts)
     return draft.finish()
 
 
-def _all_alternatives(draft: Draft, fan_out: Sequence[int]) -> Iterator[_Alternatives]:
-    """The ORs of at least two ANDs among the gates."""
-    for net in draft.free_gates():
+def _all_alternatives(
+    draft: Draft, fan_out: Sequence[int], nets: Iterable[int]
+) -> Iterator[_Alternatives]:
+    """The ORs of at least two ANDs among some gates."""
+    for net in nets:
         inner = []
         for literal in draft.gates[net - draft.first_net]:
             gate = draft.gate(literal >> 1) if literal & 1 else None
@@ -229,6 +236,16 @@ def _all_alternatives(draft: Draft, fan_out: Sequence[int]) -> Iterator[_Alterna
                 inner.append((literal, gate))
         if len(inner) > 1:
             yield _Alternatives(draft, fan_out, net, inner)
+
+
+def splittable(circuit: Circuit) -> list[int]:
+    """The nets of gates that may be split, in a circuit without loops."""
+    may_be_split = np.zeros(circuit.num_gates, dtype=np.bool_)
+    first_net = 1 + circuit.num_inputs
+    holder = np.full(2 * (first_net + circuit.num_gates), -1, dtype=np.int64)
+    find_splittable(circuit.offsets, circuit.literals, first_net, may_be_split, holder)
+    nets: list[int] = (first_net + np.flatnonzero(may_be_split)).tolist()
+    return nets
 
 
 class _Alternatives:

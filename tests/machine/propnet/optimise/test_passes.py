@@ -10,16 +10,19 @@ import pytest
 
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
-from ggp.machine.circuit import Circuit
+from ggp.machine.circuit import Circuit, Outputs
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, PASSES, Pass, optimise
+from ggp.machine.propnet.optimise import draft as drafting
 from ggp.machine.propnet.optimise.draft import Draft
 from ggp.machine.propnet.optimise.passes import (
     complement,
     extract,
     factor,
     flatten,
+    fold_constants,
+    use_invariants,
 )
 from ggp.machine.propnet.optimise.proofs import Evaluator
 from ggp.machine.propnet.optimise.work import Work, WorkDeadline
@@ -87,12 +90,68 @@ def test_circuits_stay_the_same_wherever_a_game_can_get(seed: int, with_loop: bo
     assert_well_made(circuit)
 
 
-def test_circle_is_an_error() -> None:
+@pytest.mark.parametrize("game", ["breakthrough", "mastermind", "krieg_tic_tac_toe"])
+def test_kernels_of_passes_make_the_same_gates(game: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit = circuit_of(game)
+    for run in (factor, fold_constants, flatten, factor, extract, use_invariants, flatten):
+        with monkeypatch.context() as changed:
+            changed.setattr(drafting, "FOR_KERNELS", 0)
+            by_kernels = run(circuit, work())
+        circuit = run(circuit, work())
+        assert_equal(circuit, by_kernels)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_kernels_of_passes_make_the_same_gates_of_anything(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    circuit = random_circuit(seed, with_loop=False)
+    expected = [run(circuit, work()) for run in (factor, fold_constants, flatten)]
+    monkeypatch.setattr(drafting, "FOR_KERNELS", 0)
+    circuits = [run(circuit, work()) for run in (factor, fold_constants, flatten)]
+    for plain_circuit, kernel_circuit in zip(expected, circuits, strict=True):
+        assert_equal(plain_circuit, kernel_circuit)
+
+
+def test_wide_gates_are_sorted_and_folded_by_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit = circuit_of("mastermind")
+    rng = np.random.default_rng(0)
+    finished = []
+    for threshold in (0, circuit.num_literals + 1):
+        monkeypatch.setattr(drafting, "FOR_KERNELS", threshold)
+        draft = Draft(circuit)
+        rng = np.random.default_rng(0)
+        for net in list(draft.free_gates())[1::3]:
+            draft.change(net, rng.integers(0, net - 1, rng.integers(1, 90)).tolist())
+        draft.becomes[3] = 1
+        draft.becomes[draft.first_net + 7] = 5
+        finished.append(draft.finish())
+    assert_equal(*finished)
+
+
+def test_circle_is_an_error_for_the_kernel_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafting, "FOR_KERNELS", 0)
     draft = Draft(circuit_of("breakthrough"))
     net = draft.roots[-1] >> 1
     draft.change(net, [2 * net, 2])
     with pytest.raises(ValueError, match=f"net {net} depends on itself"):
         draft.finish()
+
+
+def assert_equal(first: Circuit, second: Circuit) -> None:
+    """Fail unless two circuits have the same gates and outputs."""
+    for name, value in vars(first).items():
+        for left_array, like in zip(_arrays(value), _arrays(vars(second)[name]), strict=True):
+            np.testing.assert_equal(left_array, like, err_msg=name)
+
+
+def _arrays(value: object) -> list[object]:
+    """The arrays, texts and numbers that a field of a circuit is made of."""
+    if isinstance(value, tuple):
+        return [array for part in value for array in _arrays(part)]
+    if isinstance(value, Outputs):
+        return [value.names, value.literals]
+    return [value]
 
 
 @pytest.mark.parametrize("run", [factor, flatten, extract])
