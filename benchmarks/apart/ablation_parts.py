@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from ggp.machine import circuit
 from ggp.machine.compiling.jit import inlined
 from ggp.machine.propnet import optimise
-from ggp.machine.propnet.compile.ground_rules import grounding
 from ggp.machine.propnet.compile.rewriting import splits
 from ggp.machine.propnet.optimise import draft, passes
 from ggp.machine.propnet.play.kernels import block_kernels, block_playouts, blocks
@@ -133,7 +132,6 @@ RULES: dict[str, tuple[Change, ...]] = {
     "differences": (Change(splits, "with_differences", _gives(0)),),
     "alternatives": (Change(splits, "with_alternatives", _gives(0)),),
     "unchanging": (Change(splits, "unchanging", lambda _: []),),
-    "facts once": (Change(grounding._Fixed, "with_rest", _nothing),),
 }
 """Rewriting of rules before and during grounding, with the changes that leave it out."""
 

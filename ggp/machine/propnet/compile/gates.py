@@ -373,29 +373,43 @@ class Builder:
         offsets = offsets_of(sizes)
         flat = chain.from_iterable(self.gates)
         literals = np.fromiter(flat, dtype=np.int32, count=int(offsets[-1]))
-        first = self.first_net
-        nets = np.fromiter(roots, dtype=np.int64) >> 1
-        live = _live(first, nets, offsets, literals >> 1, self.loops)
-        live_gates = np.flatnonzero(live[first:])
-        net_of = np.zeros(len(live), dtype=np.int32)
-        net_of[:first] = np.arange(first)
-        net_of[first + live_gates] = first + np.arange(len(live_gates))
-        live_offsets, indices = take_segments(offsets, live_gates)
-        literals = literals[indices]
-        return Gates(
-            offsets=live_offsets,
-            literals=2 * net_of[literals >> 1] + (literals & 1),
-            loops=tuple(
-                _moved(loop, int(net_of[first + loop.start]) - first)
-                for loop in self.loops
-                if live[first + loop.start]
-            ),
-            net_of=net_of.tolist(),
-        )
+        return needed_gates(self.first_net, offsets, literals, self.loops, roots)
 
     def _append(self, gate: Gate) -> int:
         self.gates.append(gate)
         return self.first_net + len(self.gates) - 1
+
+
+def needed_gates(
+    first: int, offsets: IntArray, literals: Literals, loops: Sequence[Loop], roots: Iterable[int]
+) -> Gates:
+    """The gates that `roots` depend on, numbered without gaps.
+
+    Args:
+        first: net of the first gate.
+        offsets: `[G + 1]` of all gates, as in `Circuit`.
+        literals: literals of all gates, as in `Circuit`.
+        loops: loops of the gates, as in `Circuit`.
+        roots: literals.
+    """
+    nets = np.fromiter(roots, dtype=np.int64) >> 1
+    live = _live(first, nets, offsets, literals >> 1, loops)
+    live_gates = np.flatnonzero(live[first:])
+    net_of = np.zeros(len(live), dtype=np.int32)
+    net_of[:first] = np.arange(first)
+    net_of[first + live_gates] = first + np.arange(len(live_gates))
+    live_offsets, indices = take_segments(offsets, live_gates)
+    literals = literals[indices]
+    return Gates(
+        offsets=live_offsets,
+        literals=2 * net_of[literals >> 1] + (literals & 1),
+        loops=tuple(
+            _moved(loop, int(net_of[first + loop.start]) - first)
+            for loop in loops
+            if live[first + loop.start]
+        ),
+        net_of=net_of.tolist(),
+    )
 
 
 def _live(
