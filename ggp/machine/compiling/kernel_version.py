@@ -37,6 +37,7 @@ FILES = (
     "machine/compiling/vectors",
     "machine/layers",
     "machine/mixing",
+    "machine/propnet/optimise/draft",
     "machine/propnet/play/kernels/block_kernels",
     "machine/propnet/play/kernels/block_playouts",
     "machine/propnet/play/kernels/blocks",
