@@ -41,7 +41,7 @@ from match_runner.series.plan import Series
 from match_runner.series.store import open_store
 from match_runner.tournament import read_tournament
 from tests.controllers.season import served
-from tests.support.process_tree import entry_of, started_by
+from tests.support.process_tree import entry_of, resident_kb, started_by
 
 SERVED, OTHER = "served", "chance"
 
@@ -214,11 +214,7 @@ def sample(server: int, template: int, seconds: float) -> Sample:
 
 def resident_mb(pid: int) -> float:
     """Resident memory of a process, 0 if it is gone."""
-    with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return round(int(line.split()[1]) / 1024, 1)
-    return 0.0
+    return round((resident_kb(pid) or 0) / 1024, 1)
 
 
 def growth(samples: Sequence[Sample], name: str) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """The plan of a series: its list of matches, a pure function of its settings.
 
-Commands and tournament files make a `Series`; `runner` plays the matches that `plan_all` lists.
+Commands and tournament files make a `Series`; `holding` plays the matches that `plan_all` lists.
 Matches of a game come in rounds. All matches of a round have the same seed, so that chance and the
 random choices of a role are the same whoever plays it: this pairs the players' scores. Where
 players rotate, every player plays every free role once in each round:

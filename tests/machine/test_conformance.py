@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,7 @@ from tests.support.games import (
     machine_of_game,
     machine_of_rules,
 )
+from tests.support.process_tree import resident_kb
 
 RULES = """
 (role first) (role second)
@@ -628,23 +630,14 @@ def _rounds(warm_up: int, measured: int, most_kb: int) -> Iterator[int]:
     for i in range(warm_up):
         yield i
     gc.collect()
-    memory_before = _resident_kb()
+    memory_before = resident_kb(os.getpid())
     for i in range(measured):
         yield warm_up + i
     gc.collect()
     if memory_before is not None:
-        memory_after = _resident_kb()
+        memory_after = resident_kb(os.getpid())
         assert memory_after is not None
         assert memory_after - memory_before < most_kb
-
-
-def _resident_kb() -> int | None:
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return None
-    return next(
-        int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmRSS")
-    )
 
 
 def _ids() -> IntArray:

@@ -1,4 +1,4 @@
-"""The children of processes, according to Linux."""
+"""The children of processes and their memory, according to Linux."""
 
 from __future__ import annotations
 
@@ -23,3 +23,12 @@ def entry_of(pid: int) -> str:
     except OSError:
         return ""
     return words[3] if "import run_entry" in "".join(words[2:3]) else ""
+
+
+def resident_kb(pid: int) -> int | None:
+    """Resident memory of a process; None if it is gone, or unknown."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+    return None
