@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ggp.machine.abilities import MAX_SUM
-from ggp.machine.base import FloatArray, IntArray, Machine, Playouts, States
+from ggp.machine.base import (
+    DEFAULT_MAX_STEPS,
+    FloatArray,
+    IntArray,
+    Machine,
+    Playouts,
+    States,
+)
 from ggp.machine.on_circuit import on_circuit
 from ggp.search.anytime import Deadline, check, time_left
+from ggp.search.playouts import RandomPlayouts
 
 if TYPE_CHECKING:
     from ggp.machine.on_circuit import OnCircuit
@@ -42,8 +50,8 @@ class LeafValues:
         values: a value function that replaces playouts; None for playouts.
     """
 
-    def __init__(self, machine: Machine, most_steps: int, *, guided: bool) -> None:
-        self._machine, self._most_steps = machine, most_steps
+    def __init__(self, machine: Machine, *, guided: bool) -> None:
+        self._machine, self._playouts = machine, RandomPlayouts(machine)
         self.values: StateValues | None = None
         self._player: OnCircuit | None = None
         self._averages: MoveAverages | None = None
@@ -81,15 +89,24 @@ class LeafValues:
         if self.values is not None:
             check(deadline)
             return self.values(states), np.zeros(num_leaves)
-        playouts = 1
-        if self._player is not None:
-            playouts = max(1, min(PLAYOUTS, self._player.side_by_side // num_leaves))
+        if self._player is None or self._averages is None:
+            goals, steps = self._playouts.goals(states, rng, deadline)
+            return self._in_range(goals), steps
+        playouts = max(1, min(PLAYOUTS, self._player.side_by_side // num_leaves))
         if playouts > 1:
             states = states.take(np.repeat(np.arange(num_leaves), playouts))
-        ends = self._play_out(states, rng, deadline)
+        self._averages.update()
+        ends = self._player.playout_by_weights(
+            states,
+            self._averages.weights,
+            self._averages.credits,
+            rng,
+            DEFAULT_MAX_STEPS,
+            **time_left(deadline),
+        )
         if not ends.finished.all():
             check(deadline)
-        goals, steps = self._in_range(ends), ends.steps
+        goals, steps = self._of(ends), ends.steps
         if playouts == 1:
             return goals, steps
         goals, steps = goals.reshape(num_leaves, playouts, -1), steps.reshape(num_leaves, playouts)
@@ -99,25 +116,14 @@ class LeafValues:
         """`[L, R]` goals from 0 to 1 of terminal states; the middle for states without moves."""
         # A playout of a terminal state returns its goals, however odd; one that is stuck is not
         # finished.
-        return self._in_range(self._machine.playout(states, np.random.default_rng(0), 1))
+        return self._of(self._machine.playout(states, np.random.default_rng(0), 1))
 
-    def _play_out(
-        self, states: States, rng: np.random.Generator, deadline: Deadline | None
-    ) -> Playouts:
-        limits = time_left(deadline)
-        if self._player is None or self._averages is None:
-            return self._machine.playout(states, rng, self._most_steps, **limits)
-        averages = self._averages
-        averages.update()
-        return self._player.playout_by_weights(
-            states, averages.weights, averages.credits, rng, self._most_steps, **limits
-        )
+    def _of(self, ended: Playouts) -> FloatArray:
+        middle = sum(self._machine.goal_range) / 2
+        return self._in_range(np.where(ended.finished[:, None], ended.goals, middle))
 
-    def _in_range(self, ended: Playouts) -> FloatArray:
+    def _in_range(self, goals: FloatArray) -> FloatArray:
         low, high = self._machine.goal_range
-        goals = ended.goals
-        if not ended.finished.all():
-            goals = np.where(ended.finished[:, None], goals, (low + high) / 2)
         return np.minimum(np.maximum((goals - low) / (high - low), 0.0), 1.0)
 
 

@@ -6,14 +6,17 @@ A player gets the values of its candidates from `PlayoutSearch`; other searches 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
-from ggp.machine.abilities import PlayoutLimits, PlayoutSums, TrialBatch
+from ggp.errors import NoLegalMoveError
+from ggp.machine.abilities import GoalTexts, PlayoutLimits, PlayoutSums, TrialBatch
 from ggp.machine.arrays import chunks, first_seen, first_seen_columns
 from ggp.machine.base import FloatArray, IntArray, Machine, States
+from ggp.machine.goal_values import number_or_nan
 from ggp.machine.on_circuit import on_circuit
 from ggp.search.anytime import Deadline, Pace, check, time_left
 from ggp.search.estimates import (
@@ -26,7 +29,7 @@ from ggp.search.estimates import (
     plan_round,
     plan_trials,
 )
-from ggp.search.moves import MoveLists
+from ggp.search.moves import MoveLists, random_moves
 from ggp.search.parts import Evaluation
 
 if TYPE_CHECKING:
@@ -38,17 +41,27 @@ TIMED_LANES = 32
 LANES_AT_ONCE = 1 << 18
 """Greatest number of playouts side by side: bounds memory."""
 
+TRY, PART = 1 / 8, 1 / 4
+"""Share of the time that the first playout may take, and of its turns that the others take if it
+does not end by then."""
+
 
 class RandomPlayouts:
     """The `Evaluation` of a state by one random playout.
 
-    A playout that does not end counts as the middle of the goal range.
+    A playout that does not end counts as the middle of the goal range. On a slow machine even one
+    may take longer than a decision: decks grow for hundreds of turns before a random match of
+    dominion ends. If the first does not end within `TRY` of the time, all are broken off after
+    `PART` of its turns, and count as the goals that the rules give there, in such games the points
+    so far; as the middle for roles without one.
     """
 
     certain = False
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
+        self._turns = 0
+        self._is_tried = on_circuit(machine) or not isinstance(machine, GoalTexts)
 
     def values(
         self,
@@ -65,12 +78,54 @@ class RandomPlayouts:
     ) -> tuple[FloatArray, IntArray]:
         """`[L, R]` goals of one playout for all roles, and `[L]` its turns."""
         machine = self._machine
+        if deadline is not None and not self._is_tried and len(states):
+            self._try(states.take(np.zeros(1, dtype=np.int64)), rng, deadline)
+        if self._turns:
+            return self._points(states, rng, deadline)
         ended = machine.playout(states, rng, **time_left(deadline))
         if ended.finished.all():
             return ended.goals, ended.steps
         check(deadline)
         middle = sum(machine.goal_range) / 2
         return np.where(ended.finished[:, None], ended.goals, middle), ended.steps
+
+    def _try(self, state: States, rng: np.random.Generator, deadline: Deadline) -> None:
+        """Find out whether playouts are to be broken off."""
+        until = deadline.part(TRY)
+        ended = self._machine.playout(state, rng, **time_left(until))
+        if not ended.finished[0] and until.passed():
+            self._turns = 1 + int(ended.steps[0] * PART)
+        self._is_tried = True
+
+    def _points(
+        self, states: States, rng: np.random.Generator, deadline: Deadline | None
+    ) -> tuple[FloatArray, IntArray]:
+        """What `goals` returns if playouts are broken off."""
+        machine, roles = self._machine, range(len(self._machine.roles))
+        steps = np.zeros(len(states), dtype=np.int64)
+        for _ in range(self._turns):
+            check(deadline)
+            going = np.flatnonzero(~machine.terminal(states))
+            if not len(going):
+                break
+            open_ = states.take(going)
+            try:
+                joint = np.column_stack([random_moves(machine, open_, role, rng) for role in roles])
+            except NoLegalMoveError:
+                break
+            order = np.arange(len(states))
+            order[going] = len(states) + np.arange(len(going))
+            states = machine.concatenate([states, machine.step(open_, joint).states]).take(order)
+            steps[going] += 1
+        assert isinstance(machine, GoalTexts)
+        low, high = machine.goal_range
+        goals = np.full((len(states), len(roles)), (low + high) / 2)
+        for lane, texts in enumerate(machine.goal_texts(states)):
+            for role, values in enumerate(texts):
+                points = number_or_nan(values[0]) if values else math.nan
+                if low <= points <= high:
+                    goals[lane, role] = points
+        return goals, steps
 
 
 class PlayoutSearch:

@@ -11,14 +11,14 @@ import pytest
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.errors import NoLegalMoveError
 from ggp.machine import Machine
-from ggp.machine.base import Chance, IntArray, States
+from ggp.machine.base import Chance, IntArray, Playouts, States
 from ggp.machine.base import Machine as MachineProtocol
 from ggp.machine.games import load_program
 from ggp.run import clocks
 from ggp.search.anytime import Deadline, OutOfTime, Pace
 from ggp.search.estimates import Estimates, candidates, plan_trials
 from ggp.search.moves import MoveLists
-from ggp.search.playouts import PlayoutSearch, first_steps
+from ggp.search.playouts import PlayoutSearch, RandomPlayouts, first_steps
 from tests.support.comparing.batches import mixed_states
 from tests.support.games import MODEST_GAMES, build_here, machine_of_game, machine_of_rules
 
@@ -192,3 +192,44 @@ def test_a_first_round_that_is_broken_off_counts_as_far_as_it_came(
     assert set(cut.values.tolist()) == {50.0}  # a few turns on nobody has won
     assert np.ptp(whole.values) > 1
     assert (cut.stderrs == 0).all()
+
+
+def test_where_no_playout_ends_in_time_points_so_far_count() -> None:
+    rules = """
+    (role earner) (role other) (init (points 20)) (add 20 40) (add 40 60) (add 60 80) (add 80 80)
+    (legal earner earn) (legal earner wait) (legal other wait)
+    (<= (next (points ?y)) (does earner earn) (true (points ?x)) (add ?x ?y))
+    (<= (next (points ?x)) (does earner wait) (true (points ?x)))
+    (<= (goal earner ?x) (true (points ?x)))
+    (<= terminal (true over))
+    (<= (next over) (true over))
+    """
+    machine, clock = machine_of_rules(rules), SimpleNamespace(s=0.0)
+
+    def playout(states: States, rng: np.random.Generator, **_: object) -> Playouts:
+        clock.s += 2.0  # of 8
+        num = len(states)
+        return Playouts(np.zeros((num, 2)), np.full(num, 8), np.zeros(num, dtype=np.bool_))
+
+    machine.playout = playout  # type: ignore[method-assign, assignment]
+    after = [
+        machine.step(
+            machine.initial(), np.array([[move, machine.legal(machine.initial(), 1).values[0]]])
+        ).states
+        for move in machine.legal(machine.initial(), 0).values
+    ]
+    states = machine.concatenate([after[0]] * 50 + [after[1]] * 50)
+    evaluation = RandomPlayouts(machine)
+    goals, turns = evaluation.goals(
+        states, np.random.default_rng(0), Deadline(8.0, lambda: clock.s)
+    )
+    assert set(turns.tolist()) == {3}
+    assert set(goals[:, 1].tolist()) == {50.0}
+    assert set(goals[:, 0].tolist()) <= {20.0, 40.0, 60.0, 80.0}
+    means = {
+        machine.fluents(states.take(np.array([i])))[0][0]: goals[i : i + 50, 0].mean()
+        for i in (0, 50)
+    }
+    assert means["(points 40)"] > 5 + means["(points 20)"] > 35
+    with pytest.raises(OutOfTime):
+        evaluation.goals(states, np.random.default_rng(0), Deadline(1.0, lambda: clock.s))

@@ -17,7 +17,7 @@ op whose values it reads. If the op fails, the interpreter goes back directly to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
@@ -178,16 +178,9 @@ class _RuleCompiler:
     def compile(self) -> int:
         """Add the ops of the rule; returns the number of registers."""
         self._take_arguments()
-        head = arguments(self._rule.head)
-        free = [arg for arg, how in zip(head, self._id.pattern.args, strict=True) if how == "f"]
-        order = self._game.orders.order(self._rule, self._id, self._registers)
-        # From the last condition to the first: the variables used after it.
-        needs = [set().union(*map(names_in, free))]
-        for literal in reversed(order[1:]):
-            needs.append(needs[-1] | names_in(literal.atom))
-        for literal, later in zip(order, reversed(needs), strict=False):
-            self._condition(literal, later)
-        self._op(ANSWER, 0, 0, *self._operands(free))
+        for condition in self._game.orders.order(self._rule, self._id):
+            self._condition(condition)
+        self._op(ANSWER, 0, 0, *self._operands(_having(self._rule.head, self._id, "f")))
         return self._num
 
     def _take_arguments(self) -> None:
@@ -205,23 +198,15 @@ class _RuleCompiler:
         for register, arg in structured:
             self._match(register, arg, _NO_OP)
 
-    def _condition(self, literal: Literal, later: set[str]) -> None:
-        """Add the ops of a condition.
-
-        Args:
-            later: variables that the head or later conditions use.
-        """
+    def _condition(self, condition: Condition) -> None:
+        """Add the ops of a condition."""
+        literal, place, args, pattern = condition
         if literal.is_distinct:
-            (first, source), (second, second_source) = map(self._operand, arguments(literal.atom))
+            (first, source), (second, second_source) = map(self._operand, args)
             self._op(IS_DIFFERENT, first, second, [], max(source, second_source))
             return
-        place, args = located(literal.atom, self._game.rules)
-        bound = [i for i, arg in enumerate(args) if names_in(arg) <= self._registers.keys()]
-        unused = self._unused(args, later)
-        pattern = "".join(
-            "k" if i in bound else "-" if i in unused else "f" for i in range(len(args))
-        )
-        unbound = [i for i in range(len(args)) if pattern[i] == "f"]
+        bound = [i for i, how in enumerate(pattern) if how == "k"]
+        unbound = [i for i, how in enumerate(pattern) if how == "f"]
         operands, source = self._operands([args[i] for i in bound])
         self._game.widest = max(self._game.widest, len(args))
         if place.kind is RowKind.CALL:
@@ -238,18 +223,6 @@ class _RuleCompiler:
             return
         columns = list(range(len(unbound))) if place.kind is RowKind.CALL else unbound
         self._loop(each_op, subject, operands, source, at, [args[i] for i in unbound], columns)
-
-    def _unused(self, args: Sequence[Term], later: set[str]) -> set[int]:
-        """Indices of arguments that are unbound variables used nowhere else."""
-        seen = [variable.name for arg in args for variable in variables(arg)]
-        return {
-            i
-            for i, arg in enumerate(args)
-            if isinstance(arg, Variable)
-            and arg.name not in later
-            and arg.name not in self._registers
-            and seen.count(arg.name) == 1
-        }
 
     def _call(self, literal: Literal, pattern: str) -> int:
         """The procedure that a condition calls."""
@@ -411,12 +384,36 @@ class Statistics:
         answers: average number of answers of an evaluated call.
         costs: average number of steps of a call, whether it is evaluated or looked up.
         first: index of the condition that must come first, for rules where trials showed a gain.
+        known: orders by these counts, and numbers of rows, as far as they were asked for; those
+            that differ in `first` only share them.
     """
 
     rows: Mapping[RelationPlace, NDArray[np.int64]] = field(default_factory=dict)
     answers: Mapping[CallPattern, float] = field(default_factory=dict)
     costs: Mapping[CallPattern, float] = field(default_factory=dict)
     first: Mapping[RuleOf, int] = field(default_factory=dict)
+    known: Known = field(default_factory=lambda: Known({}, {}), compare=False)
+
+
+class Known(NamedTuple):
+    """What was found out from statistics: see there."""
+
+    orders: dict[tuple[RuleOf, int | None], list[Condition]]
+    rows: dict[tuple[RelationPlace, tuple[int, ...]], float]
+
+
+class Condition(NamedTuple):
+    """A condition at its place in the order of a rule.
+
+    Attributes:
+        place, args: see `Located`.
+        pattern: a letter for each argument, see `CallPattern`.
+    """
+
+    literal: Literal
+    place: RelationPlace
+    args: tuple[Term, ...]
+    pattern: str
 
 
 _GUESSED_FLUENTS, _GUESSED_MOVES, _NARROWED = 20.0, 1.0, 4.0
@@ -436,13 +433,38 @@ class Orders:
     def __init__(self, rules: RelationRules, statistics: Statistics) -> None:
         self.rules = rules
         self._statistics = statistics
-        self._row_counts: dict[tuple[RelationPlace, tuple[int, ...]], float] = {}
 
-    def order(self, rule: NormalRule, name: RuleOf, bound: Iterable[str]) -> list[Literal]:
-        """The conditions of a rule in order, where some variables already have values."""
-        order = _Order(self, rule, set(bound))
+    def order(self, rule: NormalRule, name: RuleOf) -> list[Condition]:
+        """The conditions of a rule in order."""
         first = self._statistics.first.get(name)
-        return [order.next(first if i == 0 else None) for i in range(len(rule.body))]
+        known = self._statistics.known.orders
+        if (name, first) not in known:
+            known[name, first] = self._ordered(rule, name, first)
+        return known[name, first]
+
+    def _ordered(self, rule: NormalRule, name: RuleOf, first: int | None) -> list[Condition]:
+        bound = set[str]().union(*map(names_in, _having(rule.head, name, "k")))
+        next_ = _Order(self, rule, set(bound)).next
+        order = [next_(first if i == 0 else None) for i in range(len(rule.body))]
+        # From the last condition to the first: the variables used after it.
+        needs = [set[str]().union(*map(names_in, _having(rule.head, name, "f")))]
+        for literal in reversed(order[1:]):
+            needs.append(needs[-1] | names_in(literal.atom))
+        conditions = []
+        for literal, later in zip(order, reversed(needs), strict=False):
+            place, args = located(literal.atom, self.rules)
+            seen = [variable.name for arg in args for variable in variables(arg)]
+            pattern = ""
+            for arg in args:
+                is_single = isinstance(arg, Variable) and seen.count(arg.name) == 1
+                names = names_in(arg)
+                pattern += (
+                    "k" if names <= bound else "-" if is_single and not names & later else "f"
+                )
+            conditions.append(Condition(literal, place, args, pattern))
+            if literal.binds:
+                bound.update(seen)
+        return conditions
 
     def answers(self, pattern: CallPattern) -> float:
         """Expected number of answers of a call; without unknown arguments, its probability."""
@@ -456,9 +478,10 @@ class Orders:
     def rows(self, place: RelationPlace, columns: tuple[int, ...]) -> float:
         """Average number of rows with equal values in some columns."""
         key = place, columns
-        if key not in self._row_counts:
-            self._row_counts[key] = self._count(place, columns)
-        return self._row_counts[key]
+        known = self._statistics.known.rows
+        if key not in known:
+            known[key] = self._count(place, columns)
+        return known[key]
 
     def _count(self, place: RelationPlace, columns: tuple[int, ...]) -> float:
         if place.kind is RowKind.FACT:
@@ -546,6 +569,12 @@ class _Order:
         if num_answers < _HARDLY_TESTS:
             return min(0.9, _SOON + _COST_OF_TEST * (cost + 3) / (1 - num_answers))
         return num_answers + _COST_OF_VALUE * min(cost, 1e5)
+
+
+def _having(head: Atom, name: RuleOf, how: str) -> list[Term]:
+    """The arguments of a rule's head that have a letter in its pattern of calls."""
+    pairs = zip(arguments(head), name.pattern.args, strict=True)
+    return [arg for arg, letter in pairs if letter == how]
 
 
 def names_in(term: Term) -> set[str]:

@@ -525,6 +525,8 @@ class KernelQuestions:
             elif status != PAUSED:
                 room.grow(status, "playouts")
         num_done = int(match.progress[LANE])
+        if num_done < num:
+            match.steps[num_done] = match.progress[TURN]
         batch.ends[num_done:] = batch.ends[num_done - 1] if num_done else 0
         return match, *self._output(batch)
 

@@ -23,6 +23,7 @@ from ggp.machine.base import FloatArray
 from ggp.machine.relational.compile import (
     CallPattern,
     Compiled,
+    Known,
     RelationPlace,
     RowKind,
     RuleOf,
@@ -338,7 +339,8 @@ class Way(NamedTuple):
         for pattern, (num_asked, evaluated, steps, num_answers) in self.counts():
             answers[pattern] = num_answers / evaluated
             costs[pattern] = steps / max(evaluated, num_asked)
-        return replace(self.statistics, answers=answers, costs=costs)
+        known = Known({}, self.statistics.known.rows)
+        return replace(self.statistics, answers=answers, costs=costs, known=known)
 
     @property
     def slowest(self) -> list[CallPattern]:
@@ -404,15 +406,16 @@ class Tuner:
         """Try other first conditions in the slowest rules, until no trial or no steps are left."""
         trial_states = states[::_TRIAL_STATES]
         best = self._try(best.statistics, trial_states, np.inf)
+        counted = best.counted
         steps_left, trials = float(_TRIAL_STEPS), set[tuple[RuleOf, int]]()
         while (trial := self._next_trial(best, trials)) is not None and steps_left > 0:
             trials.add(trial)
             name, condition = trial
             first = {**best.statistics.first, name: condition}
-            way = self._try(replace(best.counted, first=first), trial_states, best.steps)
+            way = self._try(replace(counted, first=first), trial_states, best.steps)
             steps_left -= min(way.steps, best.steps) + _STEPS_TO_COMPILE * len(way.compiled.ops)
             if way.steps < _GAIN * best.steps:
-                best = way
+                best, counted = way, way.counted
         return self._try(best.statistics, states, np.inf)
 
     def _next_trial(self, best: Way, trials: set[tuple[RuleOf, int]]) -> tuple[RuleOf, int] | None:

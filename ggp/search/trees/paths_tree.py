@@ -124,7 +124,7 @@ class PathsTree:
         self.age = 0.0
         """Number of lanes with regret matching so far."""
         self.nodes = NodeTable(paths)
-        self.leaves = LeafValues(machine, MAX_DEPTH, guided=self.settings.guided)
+        self.leaves = LeafValues(machine, guided=self.settings.guided)
         self._table = WorldTable(machine, self.settings.most_worlds)
         self._model = model
         self._num_roles = len(machine.roles)
