@@ -198,7 +198,7 @@ class _RuleCompiler:
         for register, arg in structured:
             self._match(register, arg, _NO_OP)
 
-    def _condition(self, condition: Condition) -> None:
+    def _condition(self, condition: PlacedCondition) -> None:
         """Add the ops of a condition."""
         literal, place, args, pattern = condition
         if literal.is_distinct:
@@ -384,25 +384,19 @@ class Statistics:
         answers: average number of answers of an evaluated call.
         costs: average number of steps of a call, whether it is evaluated or looked up.
         first: index of the condition that must come first, for rules where trials showed a gain.
-        known: orders by these counts, and numbers of rows, as far as they were asked for; those
-            that differ in `first` only share them.
+        orders, row_counts: what `Orders` found out by these counts; shared by statistics that
+            differ in `first` only.
     """
 
     rows: Mapping[RelationPlace, NDArray[np.int64]] = field(default_factory=dict)
     answers: Mapping[CallPattern, float] = field(default_factory=dict)
     costs: Mapping[CallPattern, float] = field(default_factory=dict)
     first: Mapping[RuleOf, int] = field(default_factory=dict)
-    known: Known = field(default_factory=lambda: Known({}, {}), compare=False)
+    orders: dict[tuple[RuleOf, int | None], list[PlacedCondition]] = field(default_factory=dict)
+    row_counts: dict[tuple[RelationPlace, tuple[int, ...]], float] = field(default_factory=dict)
 
 
-class Known(NamedTuple):
-    """What was found out from statistics: see there."""
-
-    orders: dict[tuple[RuleOf, int | None], list[Condition]]
-    rows: dict[tuple[RelationPlace, tuple[int, ...]], float]
-
-
-class Condition(NamedTuple):
+class PlacedCondition(NamedTuple):
     """A condition at its place in the order of a rule.
 
     Attributes:
@@ -434,15 +428,15 @@ class Orders:
         self.rules = rules
         self._statistics = statistics
 
-    def order(self, rule: NormalRule, name: RuleOf) -> list[Condition]:
+    def order(self, rule: NormalRule, name: RuleOf) -> list[PlacedCondition]:
         """The conditions of a rule in order."""
         first = self._statistics.first.get(name)
-        known = self._statistics.known.orders
+        known = self._statistics.orders
         if (name, first) not in known:
             known[name, first] = self._ordered(rule, name, first)
         return known[name, first]
 
-    def _ordered(self, rule: NormalRule, name: RuleOf, first: int | None) -> list[Condition]:
+    def _ordered(self, rule: NormalRule, name: RuleOf, first: int | None) -> list[PlacedCondition]:
         bound = set[str]().union(*map(names_in, _having(rule.head, name, "k")))
         next_ = _Order(self, rule, set(bound)).next
         order = [next_(first if i == 0 else None) for i in range(len(rule.body))]
@@ -461,7 +455,7 @@ class Orders:
                 pattern += (
                     "k" if names <= bound else "-" if is_single and not names & later else "f"
                 )
-            conditions.append(Condition(literal, place, args, pattern))
+            conditions.append(PlacedCondition(literal, place, args, pattern))
             if literal.binds:
                 bound.update(seen)
         return conditions
@@ -478,7 +472,7 @@ class Orders:
     def rows(self, place: RelationPlace, columns: tuple[int, ...]) -> float:
         """Average number of rows with equal values in some columns."""
         key = place, columns
-        known = self._statistics.known.rows
+        known = self._statistics.row_counts
         if key not in known:
             known[key] = self._count(place, columns)
         return known[key]

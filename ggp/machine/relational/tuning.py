@@ -23,7 +23,6 @@ from ggp.machine.base import FloatArray
 from ggp.machine.relational.compile import (
     CallPattern,
     Compiled,
-    Known,
     RelationPlace,
     RowKind,
     RuleOf,
@@ -339,8 +338,7 @@ class Way(NamedTuple):
         for pattern, (num_asked, evaluated, steps, num_answers) in self.counts():
             answers[pattern] = num_answers / evaluated
             costs[pattern] = steps / max(evaluated, num_asked)
-        known = Known({}, self.statistics.known.rows)
-        return replace(self.statistics, answers=answers, costs=costs, known=known)
+        return replace(self.statistics, answers=answers, costs=costs, orders={})
 
     @property
     def slowest(self) -> list[CallPattern]:
