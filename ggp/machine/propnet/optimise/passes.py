@@ -9,11 +9,12 @@ they merge them (`flatten`) or make new gates of parts that several gates share 
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import combinations, pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -360,6 +361,9 @@ MAX_WIDTH_ALL_PAIRS = 24
 MAX_HOLDERS = 40
 """Literals in more gates than this are not used to find similar gates."""
 
+LEAST_SAVED = 0.01
+"""Share of the literals that makes it worth looking for more parts to share."""
+
 STEPS_TO_REPLACE = 4
 """Steps of work for putting a shared gate into another."""
 
@@ -371,13 +375,37 @@ def extract(circuit: Circuit, work: Work) -> Circuit:
     """Share common parts of gates: whole gates inside others, large parts, then pairs.
 
     A pair costs a gate and saves one literal wherever it occurs, so the most frequent pair goes
-    first; the literal of the new gate then forms pairs, too.
+    first; the literal of the new gate then forms pairs, too. Nothing is done if the last time saved
+    less than `LEAST_SAVED`, and the circuit has not become smaller by more since.
     """
+    if circuit.num_literals > (1 - LEAST_SAVED) * work.shared:
+        return circuit
     shared = _Shared(Draft(circuit), work)
     shared.reuse_gates()
     shared.group_common()
     shared.pair()
-    return shared.finish()
+    smaller = shared.finish()
+    is_little = smaller.num_literals > (1 - LEAST_SAVED) * circuit.num_literals
+    work.shared = smaller.num_literals if is_little else math.inf
+    return smaller
+
+
+def _frequent_pairs(sets: Iterable[Collection[int]], least: int) -> list[tuple[Pair, int]]:
+    """The pairs that at least `least` sets contain, and in how many they are."""
+    by_size: dict[int, list[Collection[int]]] = {}
+    for members in sets:
+        by_size.setdefault(len(members), []).append(members)
+    keys = [np.zeros(0, dtype=np.int64)]
+    for size, same in by_size.items():
+        table = np.fromiter(chain.from_iterable(same), np.int64).reshape(-1, size)
+        table.sort(axis=1)
+        first, second = np.triu_indices(size, 1)
+        keys.append((table[:, first] << 32 | table[:, second]).reshape(-1))
+    pairs, counts = np.unique(np.concatenate(keys), return_counts=True)
+    often = counts >= least
+    smaller, larger = pairs[often] >> 32, pairs[often] & 0xFFFFFFFF
+    nets = zip(smaller.tolist(), larger.tolist(), strict=True)
+    return list(zip(nets, counts[often].tolist(), strict=True))
 
 
 class _Shared:
@@ -398,22 +426,24 @@ class _Shared:
         """If all literals of a gate occur in another gate, replace them there by its output."""
         for net in list(self._gates):
             gate = self._gates[net]
-            # Any such gate has the rarest of the literals, so only few gates are tested.
-            rarest = min(gate, key=lambda literal: (len(self._holders[literal]), literal))
-            for holder in sorted(self._holders[rarest]):
-                if len(self._gates[holder]) > len(gate) and gate <= self._gates[holder]:
+            rarest, *others = sorted((self._holders[literal] for literal in gate), key=len)
+            having = rarest
+            for holders in others:
+                if len(having) > 1:
+                    having = having & holders
+            for holder in sorted(having) if len(having) > 1 else ():
+                if len(self._gates[holder]) > len(gate):
                     self._replace(holder, gate, 2 * net)
 
     def group_common(self) -> None:
         """Join the literals that two gates have in common, if they are many or are often shared."""
-        overlaps: dict[Pair, int] = {}
+        similar = []
         for holders in self._holders.values():
-            wide = sorted(net for net in holders if len(self._gates[net]) > 2)
+            wide = [net for net in holders if len(self._gates[net]) > 2]
             if 1 < len(wide) <= MAX_HOLDERS:
                 self._work.spend(len(wide) ** 2 // 20)
-                for nets in combinations(wide, 2):
-                    overlaps[nets] = overlaps.get(nets, 0) + 1
-        queue = [(-count, nets) for nets, count in overlaps.items() if count > 2]
+                similar.append(wide)
+        queue = [(-count, nets) for nets, count in _frequent_pairs(similar, 3)]
         heapify(queue)
         while queue and self._work.remaining:
             estimate, nets = heappop(queue)
@@ -433,18 +463,16 @@ class _Shared:
 
     def pair(self) -> None:
         """Join pairs, the most frequent first."""
-        ordered = sorted((sorted(gates), literal) for literal, gates in self._holders.items())
-        self._rank = {literal: rank for rank, (_, literal) in enumerate(ordered)}
-        counts: dict[Pair, int] = {}
+        if any(len(gate) > MAX_WIDTH_ALL_PAIRS for gate in self._gates.values()):
+            ordered = sorted((sorted(gates), literal) for literal, gates in self._holders.items())
+            self._rank = {literal: rank for rank, (_, literal) in enumerate(ordered)}
+        sets: list[Collection[int]] = []
         for net, gate in self._gates.items():
             if len(gate) > MAX_WIDTH_ALL_PAIRS:
                 self._wide[net] = sorted((self._rank[literal], literal) for literal in gate)
-                pairs: Iterable[Pair] = pairwise(literal for _, literal in self._wide[net])
+                sets += pairwise(literal for _, literal in self._wide[net])
             else:
-                pairs = combinations(gate, 2)
-            for a, b in pairs:
-                pair = (a, b) if a < b else (b, a)
-                counts[pair] = counts.get(pair, 0) + 1
+                sets.append(gate)
         net_of = {(min(gate), max(gate)): n for n, gate in self._gates.items() if len(gate) == 2}
         queue: list[tuple[int, Pair]] = []
 
@@ -452,7 +480,7 @@ class _Shared:
             if count > 2 + GATE_COST or (count > 1 and pair in net_of):
                 heappush(queue, (-count, pair))
 
-        for pair, count in counts.items():
+        for pair, count in _frequent_pairs(sets, 2):
             put(pair, count)
         while queue and self._work.remaining:
             estimate, pair = heappop(queue)
@@ -465,7 +493,7 @@ class _Shared:
             if pair in net_of:
                 new_literal = 2 * net_of[pair]
                 gates.discard(net_of[pair])
-                self._rank[new_literal] = self._rank[pair[0]]
+                self._rank[new_literal] = self._rank.get(pair[0], 0)
                 for net in sorted(gates):
                     self._replace(net, pair, new_literal)
             else:

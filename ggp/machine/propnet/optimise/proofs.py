@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -197,15 +197,16 @@ def _choose(legal: Words, rng: np.random.Generator) -> Words:
     if not num_moves:
         return legal
     bits = np.unpackbits(legal.view(np.uint8), axis=1, bitorder="little").reshape(num_moves, -1)
-    counts = bits.sum(axis=0, dtype=np.int64)
     # The legal moves, lane after lane; each lane picks one by a random index.
-    moves = np.flatnonzero(bits.T.copy()) % num_moves
+    places = np.flatnonzero(bits.T.copy().view(np.bool_))
+    starts = np.searchsorted(places, np.arange(bits.shape[1] + 1) * num_moves)
+    counts = np.diff(starts)
     lanes = np.flatnonzero(counts)
-    picked = (rng.random(len(lanes)) * counts[lanes]).astype(np.int64)
-    is_chosen = np.zeros_like(bits)
-    is_chosen[moves[(np.cumsum(counts) - counts)[lanes] + picked], lanes] = 1
-    packed: Words = np.packbits(is_chosen, axis=1, bitorder="little").view(np.uint64)
-    return packed
+    picked = places[starts[lanes] + (rng.random(len(lanes)) * counts[lanes]).astype(np.int64)]
+    chosen: Words = np.zeros_like(legal)
+    bit = np.uint64(1) << (lanes & 63).astype(np.uint64)
+    np.bitwise_or.at(chosen, (picked - lanes * num_moves, lanes >> 6), bit)
+    return chosen
 
 
 # ------------------------------------------------------------------------
@@ -617,18 +618,20 @@ class Solver:
         if conflicts <= 0:
             return None
         # `configuration.solve` has no type: clingo creates it at run time.
-        self._control.configuration.solve.solve_limit = str(conflicts)  # type: ignore[union-attr]
-        if conflicts <= QUICK:
-            with unbroken():
-                answer = self._control.solve(assumptions=assumptions, on_model=tell).satisfiable
-            num_conflicts = conflicts if answer is None else 0
-        else:
+        solve: Any = self._control.configuration.solve
+        # Most questions are easy. Reading how many conflicts there were takes longer than those.
+        solve.solve_limit = str(min(conflicts, QUICK))
+        with unbroken():
+            answer = self._control.solve(assumptions=assumptions, on_model=tell).satisfiable
+        num_conflicts = 0 if answer is not None else min(conflicts, QUICK)
+        if answer is None and conflicts > QUICK:
+            solve.solve_limit = str(conflicts - QUICK)
             # In another thread, so that a signal can interrupt this one.
             with self._control.solve(assumptions=assumptions, on_model=tell, async_=True) as search:
                 while not search.wait(LOOK_UP_S):
                     pass
                 answer = search.get().satisfiable
-            num_conflicts = int(self._control.statistics["solving"]["solvers"]["conflicts"])
+            num_conflicts += int(self._control.statistics["solving"]["solvers"]["conflicts"])
         self._work.spend(self._num_atoms * (STEPS_TO_ASK + num_conflicts // CONFLICTS_A_STEP))
         return answer
 

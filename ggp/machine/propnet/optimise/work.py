@@ -39,6 +39,9 @@ def moves_of_roles(circuit: Circuit) -> list[range]:
 class Work:
     """A fixed sum of steps, and the number spent.
 
+    Attributes:
+        shared: literals of the circuit in which `extract` found hardly anything to share.
+
     >>> work = Work(most=100)
     >>> work.spend(30)
     >>> work.remaining, work.until(share=0.5)
@@ -48,6 +51,7 @@ class Work:
     def __init__(self, most: int) -> None:
         self.most = most
         self.spent = 0
+        self.shared = math.inf
 
     def spend(self, steps: int) -> None:
         """Count steps as spent."""
