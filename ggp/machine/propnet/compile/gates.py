@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.gdl.analysis.dependencies import strong_components
-from ggp.machine.arrays import distinct, offsets_of, take_segments
+from ggp.machine.arrays import distinct, first_seen, offsets_of, take_segments
 from ggp.machine.base import IntArray
 from ggp.machine.circuit import FALSE, TRUE, Circuit, Literals, Loop, Outputs
 from ggp.machine.propnet.compile.ground_rules.simplify import ALWAYS, GroundProgram, Named
@@ -319,9 +319,20 @@ class Builder:
             sizes: `[N]` number of literals of each group.
             literals: the literals of all groups, one after the other.
         """
-        bounds, flat = offsets_of(sizes).tolist(), literals.tolist()
-        groups = (flat[start:end] for start, end in pairwise(bounds))
-        return np.fromiter(map(self.all_of, groups), dtype=np.int32, count=len(sizes))
+        offsets = offsets_of(sizes)
+        # Many groups are alike: for each, the first one with the same literals.
+        first = np.arange(len(sizes))
+        for size in np.unique(sizes).tolist():
+            groups = np.flatnonzero(sizes == size)
+            table = np.sort(literals[offsets[groups, None] + np.arange(size)], axis=1)
+            alike, numbers = first_seen(table.astype(np.int64))
+            first[groups] = groups[alike[numbers]]
+        own = np.flatnonzero(first == np.arange(len(sizes)))
+        flat, starts, ends = literals.tolist(), offsets[own].tolist(), offsets[own + 1].tolist()
+        found = (self.all_of(flat[start:end]) for start, end in zip(starts, ends, strict=True))
+        answers = np.empty(len(sizes), dtype=np.int32)
+        answers[own] = np.fromiter(found, dtype=np.int32, count=len(own))
+        return answers[first]
 
     def any_of(self, literals: Iterable[int]) -> int:
         """The literal that holds where at least one of `literals` holds."""
