@@ -158,6 +158,7 @@ FILES = (
     "machine/arrays",
     "machine/mixing",
     "machine/circuit",
+    "machine/rows",
     "machine/propnet/compile/circuit_file",
     "machine/propnet/compile/circuits",
     "machine/propnet/compile/gates",

@@ -322,7 +322,7 @@ class Builder:
         offsets = offsets_of(sizes)
         # Many groups are alike: for each, the first one with the same literals.
         first = np.arange(len(sizes))
-        for size in np.unique(sizes).tolist():
+        for size in np.unique(sizes[sizes > 0]).tolist():
             groups = np.flatnonzero(sizes == size)
             table = np.sort(literals[offsets[groups, None] + np.arange(size)], axis=1)
             alike, numbers = first_seen(table.astype(np.int64))
