@@ -78,7 +78,7 @@ class LeafValues:
         """`[L, R]` goals from 0 to 1, and `[L]` turns to the end: means of playouts, or learnt
         values, with 0 turns.
 
-        An unfinished playout counts as the middle.
+        An unfinished playout counts as the middle, or as in `RandomPlayouts`.
 
         Raises:
             OutOfTime: the deadline has passed.

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
-from ggp.errors import NoLegalMoveError
 from ggp.machine.abilities import GoalTexts, PlayoutLimits, PlayoutSums, TrialBatch
 from ggp.machine.arrays import chunks, first_seen, first_seen_columns
 from ggp.machine.base import FloatArray, IntArray, Machine, States
@@ -29,7 +28,7 @@ from ggp.search.estimates import (
     plan_round,
     plan_trials,
 )
-from ggp.search.moves import MoveLists, random_moves
+from ggp.search.moves import MoveLists
 from ggp.search.parts import Evaluation
 
 if TYPE_CHECKING:
@@ -41,9 +40,9 @@ TIMED_LANES = 32
 LANES_AT_ONCE = 1 << 18
 """Greatest number of playouts side by side: bounds memory."""
 
-TRY, PART = 1 / 8, 1 / 4
-"""Share of the time that the first playout may take, and of its turns that the others take if it
-does not end by then."""
+TRY, PART, SOME = 1 / 8, 1 / 4, 4
+"""Share of the time for the first playout, share of its turns in short ones, and number of short
+ones whose goals must differ."""
 
 
 class RandomPlayouts:
@@ -51,17 +50,18 @@ class RandomPlayouts:
 
     A playout that does not end counts as the middle of the goal range. On a slow machine even one
     may take longer than a decision: decks grow for hundreds of turns before a random match of
-    dominion ends. If the first does not end within `TRY` of the time, all are broken off after
-    `PART` of its turns, and count as the goals that the rules give there, in such games the points
-    so far; as the middle for roles without one.
+    dominion ends. If a first one does not end within `TRY` of the time, playouts until that
+    deadline stop after `PART` of its turns, and count as the goals that the rules give there: the
+    points so far. If these never change in so few turns, playouts are made to the end as usual.
     """
 
     certain = False
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._turns = 0
-        self._is_tried = on_circuit(machine) or not isinstance(machine, GoalTexts)
+        self._until_s = math.inf if on_circuit(machine) else -math.inf
+        self._slow_s = 0.0  # what a playout takes at least
+        self._turns = 0  # of a short one; 0: play to the end
 
     def values(
         self,
@@ -78,9 +78,10 @@ class RandomPlayouts:
     ) -> tuple[FloatArray, IntArray]:
         """`[L, R]` goals of one playout for all roles, and `[L]` its turns."""
         machine = self._machine
-        if deadline is not None and not self._is_tried and len(states):
-            self._try(states.take(np.zeros(1, dtype=np.int64)), rng, deadline)
-        if self._turns:
+        if deadline is not None and deadline.at_s > self._until_s and len(states):
+            self._until_s = deadline.at_s
+            self._try(states.take(rng.integers(len(states), size=1)), rng, deadline)
+        if deadline is not None and self._turns:
             return self._points(states, rng, deadline)
         ended = machine.playout(states, rng, **time_left(deadline))
         if ended.finished.all():
@@ -90,41 +91,46 @@ class RandomPlayouts:
         return np.where(ended.finished[:, None], ended.goals, middle), ended.steps
 
     def _try(self, state: States, rng: np.random.Generator, deadline: Deadline) -> None:
-        """Find out whether playouts are to be broken off."""
-        until = deadline.part(TRY)
+        """Find out whether playouts until a deadline are short."""
+        until, seconds = deadline.part(TRY), TRY * deadline.left_s()
+        if seconds <= 1.25 * self._slow_s or not isinstance(self._machine, GoalTexts):
+            return
         ended = self._machine.playout(state, rng, **time_left(until))
+        self._turns, self._slow_s = 0, 0.0
         if not ended.finished[0] and until.passed():
-            self._turns = 1 + int(ended.steps[0] * PART)
-        self._is_tried = True
+            self._turns, self._slow_s = 1 + int(ended.steps[0] * PART), seconds
+            some = state.take(np.zeros(SOME, dtype=np.int64))
+            if not np.ptp(self._points(some, rng, deadline.part(TRY))[0], axis=0).any():
+                self._turns = 0
 
     def _points(
-        self, states: States, rng: np.random.Generator, deadline: Deadline | None
+        self, states: States, rng: np.random.Generator, deadline: Deadline
     ) -> tuple[FloatArray, IntArray]:
-        """What `goals` returns if playouts are broken off."""
+        """What `goals` returns for short playouts; they stop early if time runs out."""
         machine, roles = self._machine, range(len(self._machine.roles))
-        steps = np.zeros(len(states), dtype=np.int64)
+        steps, going = np.zeros(len(states), dtype=np.int64), np.arange(len(states))
         for _ in range(self._turns):
-            check(deadline)
-            going = np.flatnonzero(~machine.terminal(states))
-            if not len(going):
+            going = going[~machine.terminal(states.take(going))]
+            lists = [MoveLists(machine, states.take(going), role) for role in roles]
+            can_move = np.flatnonzero(np.all([moves.counts > 0 for moves in lists], axis=0))
+            going = going[can_move]
+            if deadline.passed() or not len(going):
                 break
-            open_ = states.take(going)
-            try:
-                joint = np.column_stack([random_moves(machine, open_, role, rng) for role in roles])
-            except NoLegalMoveError:
-                break
+            drawn = [moves.at(can_move, moves.draw(can_move, rng)) for moves in lists]
+            stepped = machine.step(states.take(going), np.column_stack(drawn)).states
             order = np.arange(len(states))
             order[going] = len(states) + np.arange(len(going))
-            states = machine.concatenate([states, machine.step(open_, joint).states]).take(order)
+            states = machine.concatenate([states, stepped]).take(order)
             steps[going] += 1
+        ended = machine.playout(states, rng, 0)
+        if 2 * ended.finished.sum() > len(states):
+            self._slow_s = 0.0  # the end is near: try again for the next decision
         assert isinstance(machine, GoalTexts)
-        low, high = machine.goal_range
-        goals = np.full((len(states), len(roles)), (low + high) / 2)
-        for lane, texts in enumerate(machine.goal_texts(states)):
-            for role, values in enumerate(texts):
-                points = number_or_nan(values[0]) if values else math.nan
-                if low <= points <= high:
-                    goals[lane, role] = points
+        goals, (low, high) = ended.goals, machine.goal_range
+        for lane in np.flatnonzero(~ended.finished).tolist():
+            (texts,) = machine.goal_texts(states.take(np.array([lane])))
+            points = [number_or_nan(of_role[0]) if of_role else math.nan for of_role in texts]
+            goals[lane] = [p if low <= p <= high else (low + high) / 2 for p in points]
         return goals, steps
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from itertools import count
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +13,12 @@ import pytest
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.errors import NoLegalMoveError
 from ggp.machine import Machine
-from ggp.machine.base import Chance, IntArray, Playouts, States
+from ggp.machine.abilities import GoalTexts
+from ggp.machine.base import Chance, FloatArray, IntArray, Playouts, States
 from ggp.machine.base import Machine as MachineProtocol
 from ggp.machine.games import load_program
 from ggp.run import clocks
+from ggp.run.clocks import TellsTime
 from ggp.search.anytime import Deadline, OutOfTime, Pace
 from ggp.search.estimates import Estimates, candidates, plan_trials
 from ggp.search.moves import MoveLists
@@ -194,42 +198,89 @@ def test_a_first_round_that_is_broken_off_counts_as_far_as_it_came(
     assert (cut.stderrs == 0).all()
 
 
-def test_where_no_playout_ends_in_time_points_so_far_count() -> None:
-    rules = """
-    (role earner) (role other) (init (points 20)) (add 20 40) (add 40 60) (add 60 80) (add 80 80)
-    (legal earner earn) (legal earner wait) (legal other wait)
-    (<= (next (points ?y)) (does earner earn) (true (points ?x)) (add ?x ?y))
-    (<= (next (points ?x)) (does earner wait) (true (points ?x)))
-    (<= (goal earner ?x) (true (points ?x)))
-    (<= terminal (true over))
-    (<= (next over) (true over))
-    """
-    machine, clock = machine_of_rules(rules), SimpleNamespace(s=0.0)
+class Slow:
+    """A machine on which a whole playout takes 2 s of a clock of its own, and does not end."""
 
-    def playout(states: States, rng: np.random.Generator, **_: object) -> Playouts:
-        clock.s += 2.0  # of 8
+    def __init__(self, rules: str) -> None:
+        self._machine, self.now_s = machine_of_rules(rules), 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._machine, name)
+
+    def goal_texts(self, states: States) -> list[tuple[tuple[str, ...], ...]]:
+        assert isinstance(self._machine, GoalTexts)
+        return self._machine.goal_texts(states)
+
+    def playout(
+        self,
+        states: States,
+        rng: np.random.Generator,
+        max_steps: int = 8,
+        max_seconds: float | None = None,
+        clock: TellsTime = time.monotonic,
+    ) -> Playouts:
+        if not max_steps:
+            return self._machine.playout(states, rng, 0)
+        self.now_s += 2.0
         num = len(states)
         return Playouts(np.zeros((num, 2)), np.full(num, 8), np.zeros(num, dtype=np.bool_))
 
-    machine.playout = playout  # type: ignore[method-assign, assignment]
-    after = [
-        machine.step(
-            machine.initial(), np.array([[move, machine.legal(machine.initial(), 1).values[0]]])
-        ).states
-        for move in machine.legal(machine.initial(), 0).values
-    ]
-    states = machine.concatenate([after[0]] * 50 + [after[1]] * 50)
-    evaluation = RandomPlayouts(machine)
-    goals, turns = evaluation.goals(
-        states, np.random.default_rng(0), Deadline(8.0, lambda: clock.s)
-    )
-    assert set(turns.tolist()) == {3}
-    assert set(goals[:, 1].tolist()) == {50.0}
-    assert set(goals[:, 0].tolist()) <= {20.0, 40.0, 60.0, 80.0}
-    means = {
-        machine.fluents(states.take(np.array([i])))[0][0]: goals[i : i + 50, 0].mean()
-        for i in (0, 50)
-    }
-    assert means["(points 40)"] > 5 + means["(points 20)"] > 35
-    with pytest.raises(OutOfTime):
-        evaluation.goals(states, np.random.default_rng(0), Deadline(1.0, lambda: clock.s))
+    def after(self, *moves: str) -> States:
+        """The states after these moves of the first role, a lane each."""
+        (noop,) = self.legal(self.initial(), 1).values
+        joint = np.array([[self.move_id(move), noop] for move in moves])
+        return self.step(self.initial(len(moves)), joint).states  # type: ignore[no-any-return]
+
+    def goals_within(
+        self, evaluation: RandomPlayouts, states: States, seconds: float
+    ) -> tuple[FloatArray, IntArray]:
+        deadline = Deadline(self.now_s + seconds, lambda: self.now_s)
+        return evaluation.goals(states, np.random.default_rng(0), deadline)
+
+
+EARNING = """
+    (role earner) (role other) (init (points 20)) (add 20 40) (add 40 60) (add 60 80) (add 80 80)
+    (<= (legal earner earn) (not (true stuck))) (<= (legal earner wait) (not (true stuck)))
+    (legal other noop) (init start) (<= (legal earner lose) (true start))
+    (<= (legal earner halt) (true start))
+    (<= (next (points ?y)) (does earner earn) (true (points ?x)) (add ?x ?y))
+    (<= (next (points ?x)) (not (does earner earn)) (true (points ?x)))
+    (<= (next lost) (does earner lose)) (<= (next stuck) (does earner halt))
+    (<= terminal (true lost)) (<= (goal earner -10) (true lost))
+    (<= (goal earner ?x) (true (points ?x)) (not (true lost)))
+"""
+
+
+class TestShortPlayouts:
+    """Where no playout ends in time."""
+
+    def test_points_so_far_count(self) -> None:
+        machine = Slow(EARNING)
+        evaluation = RandomPlayouts(machine)
+        states = machine.after(*["earn"] * 50, *["wait"] * 50, "lose", "halt")
+        goals, turns = machine.goals_within(evaluation, states, 8.0)
+        assert set(turns[:100].tolist()) == {3}
+        assert set(goals[:100, 1].tolist()) == {50.0}  # no rule gives any
+        assert 80 >= goals[:50, 0].mean() > 5 + goals[50:100, 0].mean() > 25
+        # Lanes that are over have the usual goals, and others go on beside one that is stuck.
+        assert goals[100:].tolist() == [[-10.0, 0.0], [20.0, 50.0]]
+        assert turns[100:].tolist() == [0, 0]
+
+    def test_they_last_until_the_deadline(self) -> None:
+        machine = Slow(EARNING)
+        evaluation = RandomPlayouts(machine)
+        states = machine.after("earn", "wait")
+        assert machine.goals_within(evaluation, states, 8.0)[1].max() == 3
+        goals, turns = evaluation.goals(states, np.random.default_rng(0))
+        assert (goals == 50).all()
+        assert (turns == 8).all()
+        now_s = machine.now_s
+        assert machine.goals_within(evaluation, states, 8.0)[1].max() == 3
+        assert machine.now_s == now_s  # not tried again
+        assert (machine.goals_within(evaluation, states, 80.0)[1] == 8).all()
+
+    def test_not_where_points_do_not_change(self) -> None:
+        machine = Slow(EARNING.replace("(add 20 40)", "(add 20 20)"))
+        evaluation = RandomPlayouts(machine)
+        with pytest.raises(OutOfTime):
+            machine.goals_within(evaluation, machine.after("earn", "wait"), 3.0)

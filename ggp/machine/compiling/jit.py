@@ -64,6 +64,7 @@ class Kernel(Generic[_P, _R]):
         self._spared = 0
         self._codes: dict[tuple[FunctionType, ...], Callable[_P, _R]] = {}
         self._code: Callable[_P, _R] | None = None
+        self._typed: dict[object, Callable[_P, _R]] = {}
         _kernels.append(self)
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -77,9 +78,11 @@ class Kernel(Generic[_P, _R]):
         dimensions or order.
         """
         assert not kwargs, "machine code takes arguments by position"
-        dispatcher = self.dispatcher
-        code: Callable[_P, _R] = dispatcher.compile(tuple(map(dispatcher.typeof_pyval, args)))
-        return code
+        kind = _kind_of(args)
+        if kind not in self._typed:  # numba's types take a hundred times as long to find
+            dispatcher = self.dispatcher
+            self._typed[kind] = dispatcher.compile(tuple(map(dispatcher.typeof_pyval, args)))
+        return self._typed[kind]
 
     def unchecked(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Call the kernel without checks of types (see `code_for`).
@@ -143,6 +146,17 @@ class Kernel(Generic[_P, _R]):
                 load_compiler()
                 self._compiled = _dispatcher(self.py_func)
             return self._compiled
+
+
+def _kind_of(argument: Any) -> object:
+    """What numba's type of an argument depends on."""
+    if isinstance(argument, tuple):
+        return type(argument), *map(_kind_of, argument)
+    if hasattr(argument, "flags"):
+        return argument.dtype.str, argument.ndim, argument.flags.num
+    if isinstance(argument, int):
+        return type(argument), argument.bit_length() > 63
+    return argument if isinstance(argument, FunctionType) else type(argument)
 
 
 def kernel(function: Callable[_P, _R]) -> Kernel[_P, _R]:

@@ -384,8 +384,8 @@ class Statistics:
         answers: average number of answers of an evaluated call.
         costs: average number of steps of a call, whether it is evaluated or looked up.
         first: index of the condition that must come first, for rules where trials showed a gain.
-        orders, row_counts: what `Orders` found out by these counts; shared by statistics that
-            differ in `first` only.
+        orders: what `Orders` found by these counts; other counts need an empty one.
+        row_counts: what it found by `rows` alone.
     """
 
     rows: Mapping[RelationPlace, NDArray[np.int64]] = field(default_factory=dict)

@@ -403,9 +403,8 @@ def _frequent_pairs(sets: Iterable[Collection[int]], least: int) -> list[tuple[P
         keys.append((table[:, first] << 32 | table[:, second]).reshape(-1))
     pairs, counts = np.unique(np.concatenate(keys), return_counts=True)
     often = counts >= least
-    smaller, larger = pairs[often] >> 32, pairs[often] & 0xFFFFFFFF
-    nets = zip(smaller.tolist(), larger.tolist(), strict=True)
-    return list(zip(nets, counts[often].tolist(), strict=True))
+    found = zip(pairs[often].tolist(), counts[often].tolist(), strict=True)
+    return [((pair >> 32, pair & 0xFFFFFFFF), count) for pair, count in found]
 
 
 class _Shared:
@@ -426,12 +425,8 @@ class _Shared:
         """If all literals of a gate occur in another gate, replace them there by its output."""
         for net in list(self._gates):
             gate = self._gates[net]
-            rarest, *others = sorted((self._holders[literal] for literal in gate), key=len)
-            having = rarest
-            for holders in others:
-                if len(having) > 1:
-                    having = having & holders
-            for holder in sorted(having) if len(having) > 1 else ():
+            rarest_first = sorted((self._holders[literal] for literal in gate), key=len)
+            for holder in sorted(set.intersection(*rarest_first)):
                 if len(self._gates[holder]) > len(gate):
                     self._replace(holder, gate, 2 * net)
 
@@ -463,9 +458,8 @@ class _Shared:
 
     def pair(self) -> None:
         """Join pairs, the most frequent first."""
-        if any(len(gate) > MAX_WIDTH_ALL_PAIRS for gate in self._gates.values()):
-            ordered = sorted((sorted(gates), literal) for literal, gates in self._holders.items())
-            self._rank = {literal: rank for rank, (_, literal) in enumerate(ordered)}
+        ordered = sorted((sorted(gates), literal) for literal, gates in self._holders.items())
+        self._rank = {literal: rank for rank, (_, literal) in enumerate(ordered)}
         sets: list[Collection[int]] = []
         for net, gate in self._gates.items():
             if len(gate) > MAX_WIDTH_ALL_PAIRS:
@@ -493,7 +487,7 @@ class _Shared:
             if pair in net_of:
                 new_literal = 2 * net_of[pair]
                 gates.discard(net_of[pair])
-                self._rank[new_literal] = self._rank.get(pair[0], 0)
+                self._rank[new_literal] = self._rank[pair[0]]
                 for net in sorted(gates):
                     self._replace(net, pair, new_literal)
             else:

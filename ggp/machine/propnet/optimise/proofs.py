@@ -532,7 +532,7 @@ STEPS_TO_BUILD = 5
 solver."""
 
 QUICK = 300
-"""Questions with at most this many conflicts are not interrupted."""
+"""The first conflicts of a question, which are not interrupted."""
 
 LOOK_UP_S = 0.1
 """Seconds between two checks for an interrupt during a longer question."""

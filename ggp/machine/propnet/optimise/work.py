@@ -40,7 +40,8 @@ class Work:
     """A fixed sum of steps, and the number spent.
 
     Attributes:
-        shared: literals of the circuit in which `extract` found hardly anything to share.
+        shared: literals of the circuit in which `extract` last found hardly anything to share;
+            infinite if it found more.
 
     >>> work = Work(most=100)
     >>> work.spend(30)
