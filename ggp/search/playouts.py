@@ -99,8 +99,8 @@ class RandomPlayouts:
         self._turns, self._slow_s = 0, 0.0
         if not ended.finished[0] and until.passed():
             self._turns, self._slow_s = 1 + int(ended.steps[0] * PART), seconds
-            some = state.take(np.zeros(SOME, dtype=np.int64))
-            if not np.ptp(self._points(some, rng, deadline.part(TRY))[0], axis=0).any():
+            copies = state.take(np.zeros(SOME, dtype=np.int64))
+            if not np.ptp(self._points(copies, rng, deadline.part(TRY))[0], axis=0).any():
                 self._turns = 0
 
     def _points(
@@ -116,8 +116,8 @@ class RandomPlayouts:
             going = going[can_move]
             if deadline.passed() or not len(going):
                 break
-            drawn = [moves.at(can_move, moves.draw(can_move, rng)) for moves in lists]
-            stepped = machine.step(states.take(going), np.column_stack(drawn)).states
+            joint = [moves.at(can_move, moves.draw(can_move, rng)) for moves in lists]
+            stepped = machine.step(states.take(going), np.column_stack(joint)).states
             order = np.arange(len(states))
             order[going] = len(states) + np.arange(len(going))
             states = machine.concatenate([states, stepped]).take(order)

@@ -431,10 +431,10 @@ class Orders:
     def order(self, rule: NormalRule, name: RuleOf) -> list[PlacedCondition]:
         """The conditions of a rule in order."""
         first = self._statistics.first.get(name)
-        known = self._statistics.orders
-        if (name, first) not in known:
-            known[name, first] = self._ordered(rule, name, first)
-        return known[name, first]
+        orders = self._statistics.orders
+        if (name, first) not in orders:
+            orders[name, first] = self._ordered(rule, name, first)
+        return orders[name, first]
 
     def _ordered(self, rule: NormalRule, name: RuleOf, first: int | None) -> list[PlacedCondition]:
         bound = set[str]().union(*map(names_in, _having(rule.head, name, "k")))
@@ -472,10 +472,10 @@ class Orders:
     def rows(self, place: RelationPlace, columns: tuple[int, ...]) -> float:
         """Average number of rows with equal values in some columns."""
         key = place, columns
-        known = self._statistics.row_counts
-        if key not in known:
-            known[key] = self._count(place, columns)
-        return known[key]
+        counts = self._statistics.row_counts
+        if key not in counts:
+            counts[key] = self._count(place, columns)
+        return counts[key]
 
     def _count(self, place: RelationPlace, columns: tuple[int, ...]) -> float:
         if place.kind is RowKind.FACT:

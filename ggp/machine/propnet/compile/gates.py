@@ -325,13 +325,17 @@ class Builder:
         for size in np.unique(sizes[sizes > 0]).tolist():
             groups = np.flatnonzero(sizes == size)
             table = np.sort(literals[offsets[groups, None] + np.arange(size)], axis=1)
-            alike, numbers = first_seen(table.astype(np.int64))
-            first[groups] = groups[alike[numbers]]
-        own = np.flatnonzero(first == np.arange(len(sizes)))
-        flat, starts, ends = literals.tolist(), offsets[own].tolist(), offsets[own + 1].tolist()
-        found = (self.all_of(flat[start:end]) for start, end in zip(starts, ends, strict=True))
+            firsts, numbers = first_seen(table.astype(np.int64))
+            first[groups] = groups[firsts[numbers]]
+        unique = np.flatnonzero(first == np.arange(len(sizes)))
+        flat, starts, ends = (
+            literals.tolist(),
+            offsets[unique].tolist(),
+            offsets[unique + 1].tolist(),
+        )
+        gates = (self.all_of(flat[start:end]) for start, end in zip(starts, ends, strict=True))
         answers = np.empty(len(sizes), dtype=np.int32)
-        answers[own] = np.fromiter(found, dtype=np.int32, count=len(own))
+        answers[unique] = np.fromiter(gates, dtype=np.int32, count=len(unique))
         return answers[first]
 
     def any_of(self, literals: Iterable[int]) -> int:

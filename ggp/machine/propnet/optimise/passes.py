@@ -390,21 +390,21 @@ def extract(circuit: Circuit, work: Work) -> Circuit:
     return smaller
 
 
-def _frequent_pairs(sets: Iterable[Collection[int]], least: int) -> list[tuple[Pair, int]]:
-    """The pairs that at least `least` sets contain, and in how many they are."""
+def _frequent_pairs(sets: Iterable[Collection[int]], threshold: int) -> list[tuple[Pair, int]]:
+    """The pairs that at least `threshold` sets contain, and in how many they are."""
     by_size: dict[int, list[Collection[int]]] = {}
     for members in sets:
         by_size.setdefault(len(members), []).append(members)
     keys = [np.zeros(0, dtype=np.int64)]
-    for size, same in by_size.items():
-        table = np.fromiter(chain.from_iterable(same), np.int64).reshape(-1, size)
+    for size, equal_sets in by_size.items():
+        table = np.fromiter(chain.from_iterable(equal_sets), np.int64).reshape(-1, size)
         table.sort(axis=1)
         first, second = np.triu_indices(size, 1)
         keys.append((table[:, first] << 32 | table[:, second]).reshape(-1))
     pairs, counts = np.unique(np.concatenate(keys), return_counts=True)
-    often = counts >= least
-    found = zip(pairs[often].tolist(), counts[often].tolist(), strict=True)
-    return [((pair >> 32, pair & 0xFFFFFFFF), count) for pair, count in found]
+    often = counts >= threshold
+    frequent = zip(pairs[often].tolist(), counts[often].tolist(), strict=True)
+    return [((pair >> 32, pair & 0xFFFFFFFF), count) for pair, count in frequent]
 
 
 class _Shared:

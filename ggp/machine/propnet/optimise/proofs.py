@@ -203,10 +203,10 @@ def _choose(legal: Words, rng: np.random.Generator) -> Words:
     counts = np.diff(starts)
     lanes = np.flatnonzero(counts)
     picked = places[starts[lanes] + (rng.random(len(lanes)) * counts[lanes]).astype(np.int64)]
-    chosen: Words = np.zeros_like(legal)
+    moves: Words = np.zeros_like(legal)
     bit = np.uint64(1) << (lanes & 63).astype(np.uint64)
-    np.bitwise_or.at(chosen, (picked - lanes * num_moves, lanes >> 6), bit)
-    return chosen
+    np.bitwise_or.at(moves, (picked - lanes * num_moves, lanes >> 6), bit)
+    return moves
 
 
 # ------------------------------------------------------------------------
