@@ -328,12 +328,8 @@ class Builder:
             firsts, numbers = first_seen(table.astype(np.int64))
             first[groups] = groups[firsts[numbers]]
         unique = np.flatnonzero(first == np.arange(len(sizes)))
-        flat, starts, ends = (
-            literals.tolist(),
-            offsets[unique].tolist(),
-            offsets[unique + 1].tolist(),
-        )
-        gates = (self.all_of(flat[start:end]) for start, end in zip(starts, ends, strict=True))
+        flat, bounds = literals.tolist(), offsets.tolist()
+        gates = (self.all_of(flat[bounds[k] : bounds[k + 1]]) for k in unique.tolist())
         answers = np.empty(len(sizes), dtype=np.int32)
         answers[unique] = np.fromiter(gates, dtype=np.int32, count=len(unique))
         return answers[first]
