@@ -11,7 +11,8 @@ example:
     (PLAY m (noop a))    turn 1, in plain GDL; our move was replaced by noop. We answer b in time
     (PLAY m (noop a))    turn 1 again, since b is not in it; if we had answered noop: turn 2
 
-If we were down in between, the joint move proves nothing: turns may have been lost.
+If we were down in between, the joint move proves nothing: turns may have been lost. What then looks
+like a duplicate may be a new turn, and both stay possible.
 """
 
 from __future__ import annotations
@@ -184,6 +185,15 @@ class Path:
         self.turn = len(self.history)
         self.started_again = False
         self._texts[self.turn] = terms
+
+    def may_be_new(self, reading: Reading, deaf: int) -> None:
+        """Record that a message without a number, taken for a duplicate, may be a new turn.
+
+        Args:
+            deaf: see `follow`.
+        """
+        if reading.news is not None:
+            self._hypotheses.doubt_duplicate(_turn(reading.news, Answered()), deaf)
 
     def ended(self, message: Stop | Abort, answers: Mapping[int, Answered]) -> History:
         """The whole path, completed by the message that ends the match.
@@ -411,6 +421,12 @@ class Hypotheses:
         ranked.sort(key=lambda entry: entry[0])
         self.history, *rest = dict.fromkeys(history for _, history in ranked[:MAX_HYPOTHESES])
         self.lost, self.missed = tuple(rest), ()
+
+    def doubt_duplicate(self, last: PathTurn, deaf: int) -> None:
+        """Add the hypotheses that a message was not a duplicate but a turn; see `extend`."""
+        new = (with_lost(self.history, last, num) for num in likely_numbers(deaf))
+        self.lost = (*new, *self.lost)[: MAX_HYPOTHESES - 1]
+        self._is_settled = False
 
     def read_anew(self, read: Callable[[History], History | None]) -> None:
         """Apply another reading of the messages to each history that allows it."""

@@ -503,6 +503,8 @@ class Session:
             case Action.REPEAT:
                 if reading.event is Event.PLAY_LATE:
                     self._path.follow(message, reading, answers)
+                elif deaf is not None and message.turn is None:
+                    self._path.may_be_new(reading, deaf)
                 question = self._questions.of(reading.turn)
                 return self._as_before(reading.event, question, notes)
         return Receipt(event=reading.event, reply=BUSY, notes=notes)

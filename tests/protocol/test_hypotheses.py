@@ -103,6 +103,22 @@ def test_joint_move_that_comes_again_after_lost_turns_is_a_new_turn() -> None:
     assert wire.send(unnumbered("move", "noop")).event is Event.PLAY_NEXT  # still nobody knows
 
 
+def test_copy_that_comes_after_we_were_down_may_be_a_new_turn() -> None:
+    wire = Wire()
+    wire.turn(Play("m"), "move")
+    first = wire.send(unnumbered("move", "noop")).ask
+    assert first is not None
+    wire.session.resume(wire.now + 0.5, wire.now + 0.5)
+    again = wire.send(unnumbered("move", "noop"))
+    assert (again.event, again.ask) == (Event.PLAY_AGAIN, first)
+    wire.answer("noop")
+    ask = wire.send(unnumbered("noop", "noop")).ask
+    assert ask is not None
+    repeated, last = PathTurn("move", DID), ask.history[-1]
+    assert ask.history == (*first.history, last)
+    assert ask.doubts[0] == (*first.history, repeated, last)
+
+
 def test_repeated_message_is_a_copy_once_the_history_is_known() -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
