@@ -270,6 +270,10 @@ class Gates(NamedTuple):
     net_of: list[int]
 
 
+MANY_GROUPS = 20_000
+"""If more gates than this are added together, equal ones are found first, by a kernel."""
+
+
 class Builder:
     """Gates on top of some inputs, in topological order.
 
@@ -320,9 +324,9 @@ class Builder:
             literals: the literals of all groups, one after the other.
         """
         offsets = offsets_of(sizes)
-        # Many groups are alike: for each, the first one with the same literals.
+        # Where there are many, most are alike: for each, the first one with the same literals.
         first = np.arange(len(sizes))
-        for size in np.unique(sizes[sizes > 0]).tolist():
+        for size in np.unique(sizes[sizes > 0]).tolist() if len(sizes) > MANY_GROUPS else ():
             groups = np.flatnonzero(sizes == size)
             table = np.sort(literals[offsets[groups, None] + np.arange(size)], axis=1)
             firsts, numbers = first_seen(table.astype(np.int64))

@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 
 from ggp.machine.circuit import FALSE, TRUE
+from ggp.machine.propnet.compile import gates
 from ggp.machine.propnet.compile.gates import Builder
 
 
+@pytest.mark.parametrize("are_many", [False, True])
 @pytest.mark.parametrize("seed", range(20))
-def test_gates_made_together_are_those_made_one_by_one(seed: int) -> None:
+def test_gates_made_together_are_those_made_one_by_one(
+    seed: int, are_many: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gates, "MANY_GROUPS", 0 if are_many else gates.MANY_GROUPS)
     rng = random.Random(seed)
     several, single = Builder(4), Builder(4)
     for _ in range(4):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.arrays import distinct, first_seen_columns, take_segments
+from ggp.machine.arrays import distinct, take_segments
 from ggp.machine.base import IntArray
 from ggp.machine.mixing import GOLDEN, finalised
 
@@ -221,9 +221,17 @@ def _first_of_equals(rules: GroundRules) -> NDArray[np.bool_]:
         total = np.zeros(len(conditions) + 1, dtype=np.uint64)
         np.cumsum(_mixed(conditions, seed), out=total[1:])
         digests.append(total[ends] - total[ends - rules.sizes])
-    columns = [heads.astype(np.int64), *(digest.view(np.int64) for digest in digests)]
+    if not len(heads):
+        return np.zeros(0, dtype=np.bool_)
+    # Sorting by one number takes a third of the time of sorting by three; equal rules still become
+    # neighbours.
+    key = digests[0] + _mixed(heads, _MIX[1])
+    order = np.argsort(key)
+    columns = [heads[order], digests[1][order], key[order]]
+    new = np.ones(len(heads), dtype=np.bool_)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     first = np.zeros(len(heads), dtype=np.bool_)
-    first[first_seen_columns(columns)[0]] = True
+    first[np.minimum.reduceat(order, np.flatnonzero(new))] = True
     return first
 
 
