@@ -446,8 +446,7 @@ def _distance(
         return _OVER, True, True, 0
     if isinstance(message, Abort):
         return 0, True, True, 0
-    play = Play(message.match_id, message.turn, message.last_move, message.terms)
-    reading, answers = seat.read(play, now)
+    reading, answers = seat.read(message, now)
     move = None if reading.news is None else reading.news.move
     previous, latest = (answers.get(turn) for turn in (reading.turn - 1, reading.turn))
     is_lost = latest is not None and latest.is_lost

@@ -380,7 +380,7 @@ class Session:
         self.is_abandoned = False
         return receipt
 
-    def read(self, message: Play, now: float) -> tuple[Reading, Mapping[int, Answered]]:
+    def read(self, message: Play | Stop, now: float) -> tuple[Reading, Mapping[int, Answered]]:
         """The meaning of a turn for this role, and our answers so far; raises as `receive` does."""
         answers, was_deaf = self._questions.answers(now), self._deaf_turns(now) is not None
         return self._path.read(message, answers, was_deaf=was_deaf), answers
