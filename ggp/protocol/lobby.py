@@ -270,7 +270,10 @@ class Lobby:
             ended += receipt.ended
             notes = ("a start with the same match id and other content: the match is replaced",)
         has_room, gave_way = self._make_room(message, request.sender, now)
-        session = self._new_session(message, request)
+        number, names = self._numbers.__next__, (request.sender, request.receiver)
+        session = self._sessions.add(
+            lambda serial: Session(message, serial, number, self._margin_s, request.rules, *names)
+        )
         notes += shared_names(self._sessions.of(message.match_id), session)
         receipt = self._pass_on(session, message, request.came_s)
         if has_room:
@@ -293,12 +296,6 @@ class Lobby:
         if same_role or is_known or joins(live, message):
             return same_role
         return sorted(live, key=lambda seat: not seat.is_thinking)
-
-    def _new_session(self, message: Start, request: Request) -> Session:
-        number, names = self._numbers.__next__, (request.sender, request.receiver)
-        return self._sessions.add(
-            lambda serial: Session(message, serial, number, self._margin_s, request.rules, *names)
-        )
 
     def _begin_late(
         self, session: Session, message: Start | Play, came_s: float, now: float

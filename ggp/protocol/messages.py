@@ -162,8 +162,10 @@ WIRE_STYLES: Mapping[str, WireStyle] = {
 # and their limits, without their meaning. Nothing recurses, and every step is linear in the length.
 
 _MARK = re.compile(r"[()]|;[^\r\n]*")
-_SYMBOL = re.compile(r"[^\s();\ufeff]+")
-_TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
+SYMBOL = re.compile(r"[^\s();\ufeff]+")
+"""A symbol in a text without comments."""
+TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
+"""A parenthesis, a comment or a symbol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +241,7 @@ def split_items(text: str, limits: MessageLimits) -> list[str]:
     for mark in _MARK.finditer(text):
         kind = text[mark.start()]
         if depth == 0:
-            items += _SYMBOL.findall(text, rest_at, mark.start())
+            items += SYMBOL.findall(text, rest_at, mark.start())
             rest_at = mark.end()
         if kind == "(":
             if depth == 0:
@@ -260,7 +262,7 @@ def split_items(text: str, limits: MessageLimits) -> list[str]:
         # In a comment, added parentheses would not count: end its line first.
         items.append(text[begin:] + "\n" * (";" in text[begin:]) + ")" * depth)
     else:
-        items += _SYMBOL.findall(text, rest_at)
+        items += SYMBOL.findall(text, rest_at)
     if len(items) > limits.items:
         raise RemoteProtocolError(f"a list has more than the limit of {limits.items:,} items")
     return items
@@ -279,9 +281,9 @@ def inside(item: str) -> str:
 def squeezed(text: str) -> str:
     """The items of a text in their own spelling, on one line, with single blanks."""
     if "(" not in text and ";" not in text and ")" not in text:
-        return " ".join(_SYMBOL.findall(text))
+        return " ".join(SYMBOL.findall(text))
     pieces: list[str] = []
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         piece = token.group()
         if piece[0] == ";":
             continue

@@ -603,7 +603,8 @@ def read_news(
         if not may_be_moves or (not shows_moves and rules.may_be_percepts(items)):
             joint = items if may_be_moves else None
             return News(move, tuple(sorted(set(items))), joint=joint)
-    if items and all(_is_did(item, rules) for item in items):
+    dids = tuple(f"(did {role} " for role in rules.roles)
+    if items and all(item.startswith(dids) for item in items):
         return News(move, tuple(sorted(items)))
     joint_move = dict(zip(rules.roles, items, strict=False))
     problem = None
@@ -625,7 +626,3 @@ def _may_be_joint_move(items: tuple[str, ...], move: str | None, rules: Outline,
     if not rules.moves or len(items) != len(rules.roles) or not rules.may_be_moves(items):
         return False
     return move in (None, dict(zip(rules.roles, items, strict=True)).get(role))
-
-
-def _is_did(item: str, rules: Outline) -> bool:
-    return any(item.startswith(f"(did {role} ") for role in rules.roles)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -26,7 +25,7 @@ from ggp.errors import BackendUnavailableError
 from ggp.gdl.source import printable
 from ggp.gdl.syntax.reading import TUPLE
 from ggp.players.player import Decision
-from ggp.protocol.messages import NIL
+from ggp.protocol.messages import NIL, SYMBOL
 from ggp.protocol.path import History, PathTurn, was_replaced
 from ggp.protocol.session import Ask
 from ggp.run import processes
@@ -691,7 +690,6 @@ def _rights_text(rights: tuple[str, ...]) -> str:
 # A worker reads input of strangers. If they took control of it, its answers would be the only way
 # to get data out of this machine; so answers may contain only moves in the words of the game.
 
-_WORD = re.compile(r"[^\s();\ufeff]+")
 _BORDERS = frozenset(" \t\r\n\v\f();,.:&|~\ufeff")
 """Characters that may stand beside a symbol, in either syntax of rules."""
 
@@ -709,7 +707,7 @@ class Words:
 
     def include(self, move: str) -> bool:
         """Whether a move, in canonical KIF, contains no other symbols."""
-        return all(map(self._has, _WORD.findall(move)))
+        return all(map(self._has, SYMBOL.findall(move)))
 
     def _has(self, word: str) -> bool:
         at = -1
