@@ -175,15 +175,13 @@ class MessageLimits:
     Attributes:
         chars: length of the text.
         depth: nesting depth of parentheses; terms may nest 100 levels (`ggp.gdl.syntax.reading`).
-        items: rules of a rulesheet, or items of another list.
-        terms: moves or percepts of one turn.
+        items: rules of a rulesheet, moves or percepts of one turn, or items of another list.
         symbol_chars: length of one symbol.
     """
 
     chars: int = 1_000_000
     depth: int = 110
     items: int = 20_000
-    terms: int = 20_000
     symbol_chars: int = 1_000
 
 

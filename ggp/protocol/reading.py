@@ -236,8 +236,8 @@ def _turn(kind: type[Play] | type[Stop], args: list[str], limits: MessageLimits)
             last_move, rest = _optional(rest[0]), rest[1:]
     if not rest or not is_list(rest[0]):
         return kind(match_id, turn, last_move)
-    terms = split_items(inside(rest[0]), replace(limits, items=limits.terms))
-    return kind(match_id, turn, last_move, tuple(map(squeezed, terms)))
+    terms = map(squeezed, split_items(inside(rest[0]), limits))
+    return kind(match_id, turn, last_move, tuple(terms))
 
 
 def _optional(item: str) -> str | None:

@@ -179,7 +179,7 @@ def first_spellings(text: str) -> dict[str, str]:
 
 
 def _of_gdl2(base: Outline, rules: Sequence[Rule]) -> Outline:
-    """The outline as GDL-II, with the moves and percepts of the rules, whose keywords are restored."""
+    """The outline as GDL-II, with moves and percepts of the rules, whose keywords are restored."""
     percepts = tuple(percept for _, percept in _heads(rules, SEES))
     return replace(base, is_gdl2=True, moves=_heads(rules, LEGAL), percepts=percepts)
 

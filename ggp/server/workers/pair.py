@@ -29,6 +29,7 @@ from ggp.protocol.messages import NIL, SYMBOL
 from ggp.protocol.path import History, PathTurn, was_replaced
 from ggp.protocol.session import Ask
 from ggp.run import processes
+from ggp.run.clocks import process_cpu_seconds
 from ggp.server.latency import StopTimes
 from ggp.server.match_log import MatchLog
 from ggp.server.workers import orders
@@ -274,11 +275,8 @@ class WorkerPair:
         """The best report so far."""
         reports = ((THINKER, self._thinker.report), (UNDERSTUDY, self._understudy.report))
         available = [(source, report) for source, report in reports if report is not None]
-        for sound in (True, False):
-            for source, report in available:
-                if report.decision.is_sound is sound:
-                    return _choice(source, report)
-        return None
+        available.sort(key=lambda entry: not entry[1].decision.is_sound)
+        return _choice(*available[0]) if available else None
 
 
 RECENT = 100
@@ -547,11 +545,10 @@ class WorkerSlot:
         process = self._process
         if process is None:
             return
-        before_s = processes.processor_seconds(process.pid)
+        before_s = process_cpu_seconds(process.pid)
 
         def look() -> None:
-            now_s = processes.processor_seconds(process.pid)
-            got_s = 0.0 if now_s is None or before_s is None else now_s - before_s
+            got_s = process_cpu_seconds(process.pid) - before_s
             is_still = got_s < STILL_SHARE * HANG_S
             is_fed = had_s + got_s >= STARVED_SHARE * HANG_S
             if is_still or is_fed or waited_s + HANG_S >= STARVED_S:

@@ -65,7 +65,13 @@ class WorkerPool:
         Raises:
             BackendUnavailableError: the system cannot start a process.
         """
-        worker = await self._start(light)
+        handover = await self._nursery.take(light=light)
+        try:
+            worker = await connected(handover)
+        except asyncio.CancelledError:
+            if not handover.ended.done():
+                processes.kill_group(handover.pid)
+            raise
         self._busy.add(worker)
         return worker
 
@@ -88,15 +94,6 @@ class WorkerPool:
         await self._background.cancel()
         await asyncio.gather(*(worker.close() for worker in self._busy), return_exceptions=True)
         self._nursery.close()
-
-    async def _start(self, light: bool) -> WorkerProcess:
-        handover = await self._nursery.take(light=light)
-        try:
-            return await connected(handover)
-        except asyncio.CancelledError:
-            if not handover.ended.done():
-                processes.kill_group(handover.pid)
-            raise
 
     async def _watch(self) -> None:
         while True:
