@@ -21,7 +21,7 @@ from ggp.errors import BackendUnavailableError
 from ggp.run import processes
 from ggp.run.messages import Channel
 from ggp.server.confinement.sandbox import needed_environment
-from ggp.server.settings import HostOptions, spares_of
+from ggp.server.settings import WORKERS, HostOptions
 
 START_S = 60.0
 """A template that is not loaded after this time never will be."""
@@ -127,7 +127,7 @@ def template_for(options: HostOptions) -> TemplateProcess:
     """The template for the workers of a server with these settings."""
     return TemplateProcess(
         options.memory_bytes if options.confined else None,
-        spares=spares_of(options.spares, options.matches),
+        spares=WORKERS * options.matches + 1 if options.spares is None else options.spares,
         player=options.player,
         backend=options.backend,
         quiet=options.quiet,
@@ -159,7 +159,6 @@ class Nursery:
 
     Attributes:
         is_loaded: whether a worker is available immediately.
-        num_threads: of the template, once it has loaded; it should be 1.
     """
 
     def __init__(self, connect: Connect, *, is_compiled: bool = True) -> None:
@@ -175,7 +174,6 @@ class Nursery:
         self._anew = False
         self._num_silent = 0
         self.is_loaded = False
-        self.num_threads = 1
 
     async def load(self) -> None:
         """Have the template load the kernels, which are compiled now."""
@@ -268,7 +266,7 @@ class Nursery:
 
     def _follow(self, message: dict[str, int]) -> None:
         if "loaded" in message:
-            self.is_loaded, self.num_threads = True, message["loaded"]
+            self.is_loaded = True
         elif "refused" in message:
             self._num_silent = 0
             refused = self._requests.get(message["refused"])
