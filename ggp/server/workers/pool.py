@@ -246,7 +246,9 @@ class WorkerProcess:
         status = await self._how_it_ended()
         self._orders.close()
         if not self._silent:
-            self.on_end(self._why or _status_text(status))
+            is_full = status == orders.EXIT_OUT_OF_MEMORY
+            how = "out of memory" if is_full else processes.how_it_ended(status)
+            self.on_end(self._why or how)
 
     def _take(self, answer: Answer) -> None:
         self._asked_s, self.heard_s = None, time.monotonic()
@@ -267,12 +269,6 @@ class WorkerProcess:
 
 def _ignore(_: object) -> None:
     """Ignore an answer or an end."""
-
-
-def _status_text(status: int) -> str:
-    return (
-        "out of memory" if status == orders.EXIT_OUT_OF_MEMORY else processes.how_it_ended(status)
-    )
 
 
 async def connected(handover: Taken) -> WorkerProcess:
