@@ -412,14 +412,9 @@ def joins(seats: Sequence[Session], start: Start) -> bool:
 
 
 def same_match(seat: Session, start: Start) -> bool:
-    """Whether a start has the rules and clocks of a match, and one of its roles."""
-    first = seat.start
-    clocks = (first.start_clock_s, first.play_clock_s)
-    return (
-        first.rules == start.rules
-        and clocks == (start.start_clock_s, start.play_clock_s)
-        and seat.outline.read(start.role) in seat.outline.roles
-    )
+    """Whether a start has the id, rules and clocks of a match, and one of its roles."""
+    is_same = replace(start, role=seat.start.role) == seat.start
+    return is_same and seat.outline.read(start.role) in seat.outline.roles
 
 
 def shared_names(seats: Sequence[Session], newcomer: Session) -> tuple[str, ...]:

@@ -321,7 +321,8 @@ def print_message(message: Message, style: WireStyle) -> str:
             items = [kind, message.match_id, *_turn_items(message, style)]
         case Abort():
             items = ["ABORT", message.match_id]
-    return _line(items, style)
+    text = " ".join(items)
+    return f"( {text} )" if style.spaced else f"({text})"
 
 
 def info_reply(name: str, *, busy: bool) -> str:
@@ -334,10 +335,6 @@ def info_reply(name: str, *, busy: bool) -> str:
         raise LocalProtocolError(f"a player's name must be one symbol, not {quoted(name)}")
     status = BUSY if busy else "available"
     return f"((name {name}) (status {status}) (species alien))"
-
-
-def _line(items: list[str], style: WireStyle) -> str:
-    return f"( {' '.join(items)} )" if style.spaced else f"({' '.join(items)})"
 
 
 def _cased(text: str, style: WireStyle) -> str:

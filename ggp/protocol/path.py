@@ -598,19 +598,21 @@ def read_news(
     """
     move = None if message.last_move is None else rules.read(message.last_move)
     items = tuple(map(rules.read, message.terms or ()))
+    joint_move = dict(zip(rules.roles, items, strict=False))
+    fits = len(items) == len(rules.roles) and rules.may_be_moves(items)
+    fits = fits and move in (None, joint_move.get(role))
     if rules.is_gdl2:
-        may_be_moves = _may_be_joint_move(items, move, rules, role)
+        may_be_moves = fits and bool(rules.moves)
         if not may_be_moves or (not shows_moves and rules.may_be_percepts(items)):
             joint = items if may_be_moves else None
             return News(move, tuple(sorted(set(items))), joint=joint)
     dids = tuple(f"(did {role} " for role in rules.roles)
     if items and all(item.startswith(dids) for item in items):
         return News(move, tuple(sorted(items)))
-    joint_move = dict(zip(rules.roles, items, strict=False))
     problem = None
     if len(items) != len(rules.roles) or message.terms is None:
         problem = f"got {len(items)} terms instead of the joint move of {len(rules.roles)} roles"
-    elif not rules.may_be_moves(items) or move not in (None, joint_move.get(role)):
+    elif not fits:
         problem = "the terms are not a joint move"
     if problem is not None:
         note = (
@@ -619,10 +621,3 @@ def read_news(
         )
         return News(move, None, note)
     return News(move or joint_move.get(role), did_percepts(joint_move), shows_moves=True)
-
-
-def _may_be_joint_move(items: tuple[str, ...], move: str | None, rules: Outline, role: str) -> bool:
-    """Whether the items may be a joint move, as servers of plain GDL send it for any rules."""
-    if not rules.moves or len(items) != len(rules.roles) or not rules.may_be_moves(items):
-        return False
-    return move in (None, dict(zip(rules.roles, items, strict=True)).get(role))

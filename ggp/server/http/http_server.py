@@ -609,7 +609,7 @@ class Incoming:
     ) -> None:
         self._read, self._go_on, self._limits = read, go_on, limits
         self._http = BoundedHttp(limits.header_bytes)
-        self._num_received = self._num_chunks = 0
+        self._num_received = 0
         self._headers: dict[bytes, bytes] = {}
 
     async def method(self) -> str:
@@ -641,10 +641,12 @@ class Incoming:
         self._check_length(int(announced[:20] or b"0"))
         if self._http.they_are_waiting_for_100_continue:
             self._go_on()
-        body = bytearray()
+        body, num_chunks = bytearray(), 0
         while not isinstance(event := self._next_event(), h11.EndOfMessage):
             if isinstance(event, h11.Data):
-                self._count_chunk(event)
+                num_chunks += event.chunk_start
+                if num_chunks > self._limits.chunks:
+                    raise _not_understood("too many chunks")
                 body += event.data
                 self._check_length(len(body))
             elif not await self._receive():
@@ -668,11 +670,6 @@ class Incoming:
             return self._http.next_event()
         except h11.RemoteProtocolError as error:
             raise _not_understood(str(error)) from error
-
-    def _count_chunk(self, event: h11.Data) -> None:
-        self._num_chunks += event.chunk_start
-        if self._num_chunks > self._limits.chunks:
-            raise _not_understood("too many chunks")
 
     def _check_length(self, num_bytes: int) -> None:
         most = self._limits.body_bytes

@@ -54,7 +54,8 @@ def stay_up(
     them: see `heed_signals`. The process must have only one thread.
 
     Args:
-        template: source of the workers of all children; None if each child has its own.
+        template: source of the workers of all children, which the caller closes; None if each child
+            has its own.
         when_open: called in this process when a child answers connections: what takes long and is
             for no child. What it raises ends the child.
 
@@ -71,7 +72,6 @@ def stay_up(
     with ended_by(supervisor.pass_on):
         while isinstance(ended := supervisor.run_child(), int):
             if ended == 0 or supervisor.is_ending:
-                supervisor.close()
                 raise SystemExit(0)
             how = how_it_ended(ended)
             deaths.append(time.monotonic())
@@ -135,11 +135,6 @@ class _Supervisor:
         """Tell that connections are answered."""
         self._when_open()
         listening.tell(READY="1")
-
-    def close(self) -> None:
-        """End the template of the workers."""
-        if self._template is not None:
-            self._template.close()
 
     def pass_on(self, signum: int, _: object) -> None:
         """Pass a signal that ends programs on to the child."""

@@ -382,7 +382,8 @@ class WorkerMatch:
         cannot answer instead: Prolog may be too slow to list a move where this process has a
         circuit. Nor does the failure cast doubt on the history, as giving up would.
         """
-        fault = _failure(error)
+        is_told = isinstance(error, PlayerError)
+        fault = one_line(str(error)) if is_told else f"the player raised {_error_text(error)}"
         _log.error("%s", fault)
         traceback.print_exception(error)
         assert self._setup is not None
@@ -480,13 +481,6 @@ def _limits(setup: Setup) -> Limits:
         grounding_bytes=min(Limits().grounding_bytes, setup.memory_bytes),
         threads=setup.threads,
     )
-
-
-def _failure(error: Exception) -> str:
-    """The fault text for an exception of a player or its constructor."""
-    if isinstance(error, PlayerError):
-        return one_line(str(error))
-    return f"the player raised {_error_text(error)}"
 
 
 def _error_text(error: Exception) -> str:
