@@ -343,7 +343,7 @@ class Session:
     @property
     def opening(self) -> Opening:
         """The information that its workers need."""
-        rules = self.outline.plain(self.start.rules)
+        rules = self.outline.exchanged(self.start.rules)
         return Opening(self.serial, self.start, self.role, self.outline.is_gdl2, rules)
 
     @property

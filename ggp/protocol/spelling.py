@@ -67,18 +67,24 @@ class Outline:
 
         If the rules spell a symbol in two ways, the first is used, and the parentheses of moves.
         """
-        text = spelled(self._exchanged(term), self.spellings)
+        text = spelled(self.exchanged(term), self.spellings)
         return f"({text})" if term in self.lone_moves and text[0] != "(" else text
 
     def read(self, term: str) -> str:
         """A term of the server as canonical KIF; a text that is not a term is put in lower case."""
-        text = self._exchanged(canonical(term))
+        text = self.exchanged(canonical(term))
         read = quick_term(text) if self.tuples is not None else None
         return text if read is None or self.tuples is None else str(self.tuples.in_message(read))
 
-    def plain(self, rules: str) -> str:
-        """The text of the rules with the keywords that the server has renamed restored."""
-        return self._exchanged(rules)
+    def exchanged(self, text: str) -> str:
+        """A text in which the keywords that the server has renamed and their names are exchanged.
+
+        Restores the keywords in its rules and terms, and puts its names into ours.
+        """
+        if not self.renamed:
+            return text
+        names = {**self.renamed, **{name: keyword for keyword, name in self.renamed.items()}}
+        return _SYMBOL.sub(lambda m: names.get(m.group().lower(), m.group()), text)
 
     def may_be_moves(self, moves: Iterable[str]) -> bool:
         """Whether each of these canonical terms can be a move of its role, in role order."""
@@ -98,13 +104,6 @@ class Outline:
         if term is None or isinstance(term, Variable):
             return False
         return not heads or any(_may_be(head, term) for head in heads)
-
-    def _exchanged(self, text: str) -> str:
-        """A text in which keywords and their names are exchanged."""
-        if not self.renamed:
-            return text
-        names = {**self.renamed, **{name: keyword for keyword, name in self.renamed.items()}}
-        return _SYMBOL.sub(lambda m: names.get(m.group().lower(), m.group()), text)
 
 
 def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> Outline:
@@ -138,7 +137,7 @@ def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> 
     to_keyword = {name: keyword for keyword, name in renamed.items()}
     keyword_roles = tuple(to_keyword.get(role_name, role_name) for role_name in roles)
     scrambled = replace(plain, roles=keyword_roles, renamed=renamed)
-    read, tuples = _read(scrambled.plain(text))
+    read, tuples = _read(scrambled.exchanged(text))
     return _of_gdl2(replace(scrambled, tuples=tuples), read)
 
 

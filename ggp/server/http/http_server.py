@@ -16,7 +16,7 @@ import socket
 import struct
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from email.utils import formatdate
 from http import HTTPStatus
 
@@ -24,7 +24,6 @@ import h11
 
 from ggp.gdl.source import printable
 from ggp.protocol.reading import Request
-from ggp.run.processes import ended_by
 from ggp.server.host import AT_ONCE_S, Host, HostReply
 from ggp.server.http.supervisor import KeptConnections
 from ggp.server.settings import ServerLimits, is_heard
@@ -94,15 +93,11 @@ class HttpServer:
     def stop(self) -> None:
         """End the server; a second call ends it without waiting for answers.
 
-        Any thread and any signal handler may call this.
+        Any thread and any signal handler may call this, even before it runs.
         """
         self._num_stops += 1
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stop)
-
-    def stopped_by_signals(self) -> AbstractContextManager[None]:
-        """Have SIGINT and SIGTERM stop the server within the block, even before it runs."""
-        return ended_by(lambda *_: self.stop())
 
     # ---------------------------------------------------------------- limits on connections
 

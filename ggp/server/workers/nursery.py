@@ -13,6 +13,7 @@ import os
 import socket
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -262,9 +263,9 @@ class Nursery:
             self.close()
             return
         for message in messages:
-            self._follow(message)
+            self._follow(message, self._channel.fds)
 
-    def _follow(self, message: dict[str, int]) -> None:
+    def _follow(self, message: dict[str, int], fds: deque[int]) -> None:
         if "loaded" in message:
             self.is_loaded = True
         elif "refused" in message:
@@ -275,8 +276,6 @@ class Nursery:
         elif "taken" in message:
             self._num_silent = 0
             ended = self._alive[message["pid"]] = asyncio.get_running_loop().create_future()
-            assert self._channel is not None
-            fds = self._channel.fds
             worker = Taken(message["pid"], fds.popleft(), fds.popleft(), ended)
             request = self._requests.get(message["taken"])
             if request is not None and not request.done():

@@ -169,13 +169,10 @@ class WorkerPair:
     async def score(self, history: History) -> float | None:
         """Our goal value at the end of a match with this history; None if unknown."""
         slot = self._thinker if self._thinker.is_built else self._understudy
-        slot.conclude(history, time.monotonic() + SCORE_S)
         with suppress(TimeoutError):
             async with asyncio.timeout(2 * SCORE_S):
-                while not slot.concluded:
-                    await self._news.wait()
-                    self._news.clear()
-        return slot.goal
+                return await slot.conclude(history, time.monotonic() + SCORE_S)
+        return None
 
     def hurry(self, question: int) -> None:
         """Answer a question immediately: nobody waits for a better answer."""
@@ -400,8 +397,7 @@ class WorkerSlot:
         self.report: orders.MoveReport | None = None
         self.idle = False  # the present order will bring no more reports
         self.lost = False  # and it brought no sound one
-        self.concluded = False
-        self.goal: float | None = None  # at the end of the match, if it is known
+        self._goal: asyncio.Future[float | None] | None = None  # at the end of the match
         self._order_number = 0
         self._words = Words(setup.rules)
         self._pool, self._setup, self._log, self._changed = pool, setup, log, changed
@@ -447,15 +443,15 @@ class WorkerSlot:
         """Have the worker follow a history at the next opportunity."""
         self._history = history
 
-    def conclude(self, history: History, deadline_s: float) -> None:
-        """Have the worker find out our goal value after this history; sets `concluded` and
-        `goal`."""
+    async def conclude(self, history: History, deadline_s: float) -> float | None:
+        """Our goal value after this history, which the worker finds out; None if it is unknown."""
         self._order = None
         if self._process is None or self._process.ended:
-            self.concluded = True
-            return
+            return None
         keep = orders.num_shared(self._sent_turns, history)
         self._process.send(orders.Conclude(keep, history[keep:], deadline_s))
+        self._goal = asyncio.get_running_loop().create_future()
+        return await self._goal
 
     def rest(self) -> None:
         """Mark the order as answered; later reports are dropped."""
@@ -594,7 +590,8 @@ class WorkerSlot:
                 self._log.keep(self.name, answer)
             case orders.FinalGoal():
                 is_number = answer.goal is not None and math.isfinite(answer.goal)
-                self.concluded, self.goal = True, answer.goal if is_number else None
+                if self._goal is not None and not self._goal.done():
+                    self._goal.set_result(answer.goal if is_number else None)
             case orders.Up():
                 self._tell("runs", _rights_text(answer.rights))
             case orders.Said():

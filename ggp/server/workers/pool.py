@@ -259,12 +259,12 @@ class WorkerProcess:
 
     async def _how_it_ended(self) -> int:
         """Its exit status after the end of its output; kills it if the status is not known soon."""
-        with contextlib.suppress(TimeoutError):
-            return await asyncio.wait_for(asyncio.shield(self._status), STATUS_S)
-        self.kill("it closed its output")
-        with contextlib.suppress(TimeoutError):
-            return await asyncio.wait_for(asyncio.shield(self._status), STATUS_S)
-        return -signal.SIGKILL  # the template, which should report it, is stopped
+        await asyncio.wait([self._status], timeout=STATUS_S)
+        if not self._status.done():
+            self.kill("it closed its output")
+            await asyncio.wait([self._status], timeout=STATUS_S)
+        # The template, which should report it, may be stopped.
+        return self._status.result() if self._status.done() else -signal.SIGKILL
 
 
 def _ignore(_: object) -> None:

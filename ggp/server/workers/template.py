@@ -231,7 +231,10 @@ class _Template:
             elif "take" in message:
                 client.requests.append((int(message["take"]), bool(message["light"])))
             else:
-                self._bury(client.workers.pop(int(message["bury"])))
+                pid = client.workers.pop(int(message["bury"])).pid
+                processes.kill_group(pid)  # with its descendants; its id is not reused until now
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
 
     def _drop_client(self, client: _Client) -> None:
         """Drop a server that is gone, and kill its workers, which no other server can use."""
@@ -291,11 +294,6 @@ class _Template:
         processes.kill_group(worker.pid)
         _close(worker)
         self._dying.append(worker)
-
-    def _bury(self, worker: _Worker) -> None:
-        processes.kill_group(worker.pid)  # with its descendants; its id is not reused until now
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(worker.pid, 0)
 
     def _fork(self) -> _Worker:
         from ggp.machine.prolog import engine

@@ -195,10 +195,11 @@ import asyncio
 from ggp.server.host import Host
 from ggp.server.http.http_server import HttpServer
 from ggp.server.settings import HostOptions
+from ggp.run.processes import ended_by
 from ggp.run.sockets import listen
 
 server = HttpServer(Host(HostOptions("random")))
-with server.stopped_by_signals(), listen("127.0.0.1", 0) as listening:
+with ended_by(lambda *_: server.stop()), listen("127.0.0.1", 0) as listening:
     thread.start()
     asyncio.run(server.serve(listening))
 """
