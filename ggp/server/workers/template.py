@@ -281,7 +281,7 @@ class _Template:
                 if not worker.ended and (status := processes.status_of(worker.pid)) is not None:
                     worker.ended = True
                     self._send(client, {"ended": worker.pid, "status": status})
-        self._dying = [each for each in self._dying if os.waitpid(each.pid, os.WNOHANG)[0] == 0]
+        self._dying = [dying for dying in self._dying if os.waitpid(dying.pid, os.WNOHANG)[0] == 0]
         for worker in [
             spare for spare in self._spares if processes.status_of(spare.pid) is not None
         ]:
