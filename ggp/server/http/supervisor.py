@@ -54,8 +54,7 @@ def stay_up(
     them: see `heed_signals`. The process must have only one thread.
 
     Args:
-        template: source of the workers of all children, which the caller closes; None if each child
-            has its own.
+        template: source of the workers of all children; None if each child has its own.
         when_open: called in this process when a child answers connections: what takes long and is
             for no child. What it raises ends the child.
 
@@ -72,6 +71,8 @@ def stay_up(
     with ended_by(supervisor.pass_on):
         while isinstance(ended := supervisor.run_child(), int):
             if ended == 0 or supervisor.is_ending:
+                if template is not None:
+                    template.close()
                 raise SystemExit(0)
             how = how_it_ended(ended)
             deaths.append(time.monotonic())

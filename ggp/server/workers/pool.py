@@ -178,8 +178,8 @@ class WorkerProcess:
         self.pid = pid
         self._answers, self._orders, self._status = answers, orders, status
         self.rights: tuple[str, ...] = ()
-        self.on_answer: Callable[[Answer], None] = _ignore
-        self.on_end: Callable[[str], None] = _ignore
+        self.on_answer: Callable[[Answer], None] = lambda answer: None
+        self.on_end: Callable[[str], None] = lambda why: None
         self._why: str | None = None
         self._silent = False
         self.is_up = False
@@ -265,10 +265,6 @@ class WorkerProcess:
             await asyncio.wait([self._status], timeout=STATUS_S)
         # The template, which should report it, may be stopped.
         return self._status.result() if self._status.done() else -signal.SIGKILL
-
-
-def _ignore(_: object) -> None:
-    """Ignore an answer or an end."""
 
 
 async def connected(handover: Taken) -> WorkerProcess:
