@@ -195,6 +195,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         from functools import cache, partial
 
         from ggp.protocol.lobby import Lobby
+        from ggp.run.processes import ended_by
         from ggp.server.host import Host
         from ggp.server.http.http_server import HttpServer
         from ggp.server.http.supervisor import heed_signals, stay_up
@@ -232,7 +233,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         options = replace(options, tell=_teller(), show=status_file.write)
         host = Host(options, custody.connect if custody.can_connect else None, since_s, prepare)
         server = HttpServer(host, custody)
-        with server.stopped_by_signals():
+        with ended_by(lambda *_: server.stop()):
             heed_signals()
             asyncio.run(server.serve(listening))
         status_file.remove()

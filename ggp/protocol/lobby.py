@@ -270,7 +270,10 @@ class Lobby:
             ended += receipt.ended
             notes = ("a start with the same match id and other content: the match is replaced",)
         has_room, gave_way = self._make_room(message, request.sender, now)
-        session = self._new_session(message, request)
+        number, names = self._numbers.__next__, (request.sender, request.receiver)
+        session = self._sessions.add(
+            lambda serial: Session(message, serial, number, self._margin_s, request.rules, *names)
+        )
         notes += shared_names(self._sessions.of(message.match_id), session)
         receipt = self._pass_on(session, message, request.came_s)
         if has_room:
@@ -293,12 +296,6 @@ class Lobby:
         if same_role or is_known or joins(live, message):
             return same_role
         return sorted(live, key=lambda seat: not seat.is_thinking)
-
-    def _new_session(self, message: Start, request: Request) -> Session:
-        number, names = self._numbers.__next__, (request.sender, request.receiver)
-        return self._sessions.add(
-            lambda serial: Session(message, serial, number, self._margin_s, request.rules, *names)
-        )
 
     def _begin_late(
         self, session: Session, message: Start | Play, came_s: float, now: float
@@ -415,14 +412,9 @@ def joins(seats: Sequence[Session], start: Start) -> bool:
 
 
 def same_match(seat: Session, start: Start) -> bool:
-    """Whether a start has the rules and clocks of a match, and one of its roles."""
-    first = seat.start
-    clocks = (first.start_clock_s, first.play_clock_s)
-    return (
-        first.rules == start.rules
-        and clocks == (start.start_clock_s, start.play_clock_s)
-        and seat.outline.read(start.role) in seat.outline.roles
-    )
+    """Whether a start has the id, rules and clocks of a match, and one of its roles."""
+    is_same = replace(start, role=seat.start.role) == seat.start
+    return is_same and seat.outline.read(start.role) in seat.outline.roles
 
 
 def shared_names(seats: Sequence[Session], newcomer: Session) -> tuple[str, ...]:
@@ -446,8 +438,7 @@ def _distance(
         return _OVER, True, True, 0
     if isinstance(message, Abort):
         return 0, True, True, 0
-    play = Play(message.match_id, message.turn, message.last_move, message.terms)
-    reading, answers = seat.read(play, now)
+    reading, answers = seat.read(message, now)
     move = None if reading.news is None else reading.news.move
     previous, latest = (answers.get(turn) for turn in (reading.turn - 1, reading.turn))
     is_lost = latest is not None and latest.is_lost

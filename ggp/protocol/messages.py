@@ -162,8 +162,10 @@ WIRE_STYLES: Mapping[str, WireStyle] = {
 # and their limits, without their meaning. Nothing recurses, and every step is linear in the length.
 
 _MARK = re.compile(r"[()]|;[^\r\n]*")
-_SYMBOL = re.compile(r"[^\s();\ufeff]+")
-_TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
+SYMBOL = re.compile(r"[^\s();\ufeff]+")
+"""A symbol in a text without comments."""
+TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
+"""A parenthesis, a comment or a symbol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +175,13 @@ class MessageLimits:
     Attributes:
         chars: length of the text.
         depth: nesting depth of parentheses; terms may nest 100 levels (`ggp.gdl.syntax.reading`).
-        items: rules of a rulesheet, or items of another list.
-        terms: moves or percepts of one turn.
+        items: rules of a rulesheet, moves or percepts of one turn, or items of another list.
         symbol_chars: length of one symbol.
     """
 
     chars: int = 1_000_000
     depth: int = 110
     items: int = 20_000
-    terms: int = 20_000
     symbol_chars: int = 1_000
 
 
@@ -239,7 +239,7 @@ def split_items(text: str, limits: MessageLimits) -> list[str]:
     for mark in _MARK.finditer(text):
         kind = text[mark.start()]
         if depth == 0:
-            items += _SYMBOL.findall(text, rest_at, mark.start())
+            items += SYMBOL.findall(text, rest_at, mark.start())
             rest_at = mark.end()
         if kind == "(":
             if depth == 0:
@@ -260,7 +260,7 @@ def split_items(text: str, limits: MessageLimits) -> list[str]:
         # In a comment, added parentheses would not count: end its line first.
         items.append(text[begin:] + "\n" * (";" in text[begin:]) + ")" * depth)
     else:
-        items += _SYMBOL.findall(text, rest_at)
+        items += SYMBOL.findall(text, rest_at)
     if len(items) > limits.items:
         raise RemoteProtocolError(f"a list has more than the limit of {limits.items:,} items")
     return items
@@ -279,9 +279,9 @@ def inside(item: str) -> str:
 def squeezed(text: str) -> str:
     """The items of a text in their own spelling, on one line, with single blanks."""
     if "(" not in text and ";" not in text and ")" not in text:
-        return " ".join(_SYMBOL.findall(text))
+        return " ".join(SYMBOL.findall(text))
     pieces: list[str] = []
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         piece = token.group()
         if piece[0] == ";":
             continue
@@ -321,7 +321,8 @@ def print_message(message: Message, style: WireStyle) -> str:
             items = [kind, message.match_id, *_turn_items(message, style)]
         case Abort():
             items = ["ABORT", message.match_id]
-    return _line(items, style)
+    text = " ".join(items)
+    return f"( {text} )" if style.spaced else f"({text})"
 
 
 def info_reply(name: str, *, busy: bool) -> str:
@@ -334,10 +335,6 @@ def info_reply(name: str, *, busy: bool) -> str:
         raise LocalProtocolError(f"a player's name must be one symbol, not {quoted(name)}")
     status = BUSY if busy else "available"
     return f"((name {name}) (status {status}) (species alien))"
-
-
-def _line(items: list[str], style: WireStyle) -> str:
-    return f"( {' '.join(items)} )" if style.spaced else f"({' '.join(items)})"
 
 
 def _cased(text: str, style: WireStyle) -> str:

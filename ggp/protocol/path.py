@@ -97,7 +97,7 @@ class Path:
         return self._hypotheses.history
 
     def read(
-        self, message: Play, answers: Mapping[int, Answered], *, was_deaf: bool = False
+        self, message: Play | Stop, answers: Mapping[int, Answered], *, was_deaf: bool = False
     ) -> Reading:
         """The meaning of a message; changes nothing.
 
@@ -110,13 +110,7 @@ class Path:
         Raises:
             RemoteProtocolError: the turn is beyond `MAX_TURN`, or too many turns are missing.
         """
-        news = read_news(
-            message.last_move,
-            message.terms,
-            self._outline,
-            self._role,
-            shows_moves=self._shows_moves,
-        )
+        news = read_news(message, self._outline, self._role, shows_moves=self._shows_moves)
         is_doubtful = was_deaf or self._hypotheses.is_doubtful
         turn = self._turn_of(message, news, answers, is_doubtful=is_doubtful)
         if turn > MAX_TURN:
@@ -134,7 +128,7 @@ class Path:
 
     def follow(
         self,
-        message: Play,
+        message: Play | Stop,
         reading: Reading,
         answers: Mapping[int, Answered],
         deaf: int | None = None,
@@ -203,19 +197,12 @@ class Path:
         """
         if self.turn is None or isinstance(message, Abort):
             return ()
-        last = Play(message.match_id, message.turn, message.last_move, message.terms)
-        news = read_news(
-            last.last_move,
-            last.terms,
-            self._outline,
-            self._role,
-            shows_moves=self._shows_moves,
-        )
+        news = read_news(message, self._outline, self._role, shows_moves=self._shows_moves)
         turn = self.turn + 1 if message.turn is None else message.turn - self._first_number
         is_reported = self._outline.is_gdl2 or message.terms is not None
         if not is_reported or not 0 < turn - self.turn <= MAX_GAP:
             return ()
-        self.follow(last, Reading(Event.PLAY_NEXT, turn, news), answers)
+        self.follow(message, Reading(Event.PLAY_NEXT, turn, news), answers)
         return self.history
 
     def doubts(self, message: Play) -> tuple[History, ...]:
@@ -274,7 +261,12 @@ class Path:
         return Event.PLAY_AGAIN if agrees else Event.PLAY_REVISED
 
     def _turn_of(
-        self, message: Play, news: News, answers: Mapping[int, Answered], *, is_doubtful: bool
+        self,
+        message: Play | Stop,
+        news: News,
+        answers: Mapping[int, Answered],
+        *,
+        is_doubtful: bool,
     ) -> int:
         if message.turn is not None:
             nothing = message.last_move is None and not message.terms
@@ -294,7 +286,7 @@ class Path:
         return current + 1 if repeated is None else repeated
 
     def _same_text(
-        self, current: int, message: Play, news: News, latest: Answered, *, is_doubtful: bool
+        self, current: int, message: Play | Stop, news: News, latest: Answered, *, is_doubtful: bool
     ) -> int | None:
         """The earlier turn with the same text, if the message cannot be a new turn.
 
@@ -593,37 +585,34 @@ class News:
 
 
 def read_news(
-    last_move: str | None,
-    terms: tuple[str, ...] | None,
-    rules: Outline,
-    role: str,
-    *,
-    shows_moves: bool = False,
+    message: Play | Stop, rules: Outline, role: str, *, shows_moves: bool = False
 ) -> News:
     """The information of a message about the previous turn.
 
     Args:
-        last_move: as sent; None if not sent.
-        terms: as sent: percepts if the rules are GDL-II, else the joint move. With GDL-II rules
-            they are also a joint move if they can be one and cannot be percepts.
+        message: its terms are percepts if the rules are GDL-II, else the joint move. With GDL-II
+            rules they are also a joint move if they can be one and cannot be percepts.
         rules: outline of the rules, which distinguish the two.
         role: ours, canonical.
         shows_moves: whether the server is known to send joint moves, whatever the rules are.
     """
-    move = None if last_move is None else rules.read(last_move)
-    items = tuple(map(rules.read, terms or ()))
+    move = None if message.last_move is None else rules.read(message.last_move)
+    items = tuple(map(rules.read, message.terms or ()))
+    joint_move = dict(zip(rules.roles, items, strict=False))
+    fits = len(items) == len(rules.roles) and rules.may_be_moves(items)
+    fits = fits and move in (None, joint_move.get(role))
     if rules.is_gdl2:
-        may_be_moves = _may_be_joint_move(items, move, rules, role)
+        may_be_moves = fits and bool(rules.moves)
         if not may_be_moves or (not shows_moves and rules.may_be_percepts(items)):
             joint = items if may_be_moves else None
             return News(move, tuple(sorted(set(items))), joint=joint)
-    if items and all(_is_did(item, rules) for item in items):
+    dids = tuple(f"(did {role} " for role in rules.roles)
+    if items and all(item.startswith(dids) for item in items):
         return News(move, tuple(sorted(items)))
-    joint_move = dict(zip(rules.roles, items, strict=False))
     problem = None
-    if len(items) != len(rules.roles) or terms is None:
+    if len(items) != len(rules.roles) or message.terms is None:
         problem = f"got {len(items)} terms instead of the joint move of {len(rules.roles)} roles"
-    elif not rules.may_be_moves(items) or move not in (None, joint_move.get(role)):
+    elif not fits:
         problem = "the terms are not a joint move"
     if problem is not None:
         note = (
@@ -632,14 +621,3 @@ def read_news(
         )
         return News(move, None, note)
     return News(move or joint_move.get(role), did_percepts(joint_move), shows_moves=True)
-
-
-def _may_be_joint_move(items: tuple[str, ...], move: str | None, rules: Outline, role: str) -> bool:
-    """Whether the items may be a joint move, as servers of plain GDL send it for any rules."""
-    if not rules.moves or len(items) != len(rules.roles) or not rules.may_be_moves(items):
-        return False
-    return move in (None, dict(zip(rules.roles, items, strict=True)).get(role))
-
-
-def _is_did(item: str, rules: Outline) -> bool:
-    return any(item.startswith(f"(did {role} ") for role in rules.roles)

@@ -120,7 +120,8 @@ def parse_message(text: str, limits: MessageLimits | None = None) -> Message:
         case "ping":
             return Ping()
         case "preview":
-            return _preview(args, limits)
+            rules, clocks = _rules_and_clocks("preview", args, 1, limits)
+            return Preview(rules, clocks[0])
         case "start":
             return _start(args, limits)
         case "play" | "stop":
@@ -159,11 +160,6 @@ def _match_id(kind: str, args: list[str]) -> str:
     if not args or is_list(args[0]):
         raise RemoteProtocolError(f"{kind} must name a match: ({kind.upper()} MATCH ...)")
     return args[0]
-
-
-def _preview(args: list[str], limits: MessageLimits) -> Preview:
-    rules, clocks = _rules_and_clocks("preview", args, 1, limits)
-    return Preview(rules, clocks[0])
 
 
 def _start(args: list[str], limits: MessageLimits) -> Start:
@@ -235,20 +231,13 @@ def _turn(kind: type[Play] | type[Stop], args: list[str], limits: MessageLimits)
         turn = int(rest[0])
         if turn > MAX_TURN:
             raise RemoteProtocolError(f"turn {turn} is beyond the limit of {MAX_TURN}")
-        if len(rest) >= 3:
-            last_move = _optional(rest[1])
-            rest = rest[2:]
-        else:
-            rest = rest[1:]
-    terms = _turn_terms(rest[0], limits) if rest else None
-    return kind(match_id, turn, last_move, terms)
-
-
-def _turn_terms(item: str, limits: MessageLimits) -> tuple[str, ...] | None:
-    if not is_list(item):
-        return None
-    terms = split_items(inside(item), replace(limits, items=limits.terms))
-    return tuple(map(squeezed, terms))
+        rest = rest[1:]
+        if len(rest) >= 2:
+            last_move, rest = _optional(rest[0]), rest[1:]
+    if not rest or not is_list(rest[0]):
+        return kind(match_id, turn, last_move)
+    terms = map(squeezed, split_items(inside(rest[0]), limits))
+    return kind(match_id, turn, last_move, tuple(terms))
 
 
 def _optional(item: str) -> str | None:

@@ -110,13 +110,6 @@ class Questions:
         if question.ask is not None and question.ask.wants_move:
             self._by_turn[question.ask.turn] = question
 
-    def close(self, ask: Ask) -> bool:
-        """Record that a question is answered; returns whether it was open."""
-        if self.open is None or self.open.number != ask.number:
-            return False
-        self.release()
-        return True
-
     def release(self) -> tuple[int, ...]:
         """Close the open question, if there is one; returns its number."""
         question, self.open = self.open, None
@@ -131,10 +124,8 @@ class Questions:
 
     def find(self, ask: Ask) -> _Question | None:
         """A question for a move, with its state; None if its turn was taken back."""
-        question = self._by_turn.get(ask.turn)
-        if question is not None and question.number == ask.number:
-            return question
-        return next((q for q in self._by_turn.values() if q.number == ask.number), None)
+        latest = reversed(self._by_turn.values())
+        return next((q for q in latest if q.number == ask.number), None)
 
     def answers(self, now: float) -> dict[int, Answered]:
         """The questions for moves and their answers, by turn."""
@@ -352,7 +343,7 @@ class Session:
     @property
     def opening(self) -> Opening:
         """The information that its workers need."""
-        rules = self.outline.plain(self.start.rules)
+        rules = self.outline.exchanged(self.start.rules)
         return Opening(self.serial, self.start, self.role, self.outline.is_gdl2, rules)
 
     @property
@@ -380,7 +371,7 @@ class Session:
         self.is_abandoned = False
         return receipt
 
-    def read(self, message: Play, now: float) -> tuple[Reading, Mapping[int, Answered]]:
+    def read(self, message: Play | Stop, now: float) -> tuple[Reading, Mapping[int, Answered]]:
         """The meaning of a turn for this role, and our answers so far; raises as `receive` does."""
         answers, was_deaf = self._questions.answers(now), self._deaf_turns(now) is not None
         return self._path.read(message, answers, was_deaf=was_deaf), answers
@@ -403,9 +394,7 @@ class Session:
     def give_up(self) -> None:
         """Record that there is no room for a worker: open questions are not answered."""
         self.has_place = False
-        question = self._questions.open
-        if question is not None and question.ask is not None:
-            self._close(question.ask)
+        self._close_open()
 
     def answer(
         self, ask: Ask, move: str | None, now: float, believed: History | None = None
@@ -462,9 +451,8 @@ class Session:
             event = Event.START_AGAIN
         else:
             event = Event.START_ANEW
-            question = self._questions.open
-            if self.is_abandoned and question is not None and question.ask is not None:
-                self._close(question.ask)  # the server was killed and began again
+            if self.is_abandoned:
+                self._close_open()  # the server was killed and began again
         action = self._step(event)
         match action:
             case Action.ASK_READY:
@@ -580,7 +568,12 @@ class Session:
 
     def _close(self, ask: Ask) -> bool:
         """Record that a question is answered; returns whether it was open."""
-        if not self._questions.close(ask):
+        question = self._questions.open
+        return question is not None and question.number == ask.number and self._close_open()
+
+    def _close_open(self) -> bool:
+        """Close the open question; returns whether there was one."""
+        if not self._questions.release():
             return False
         self._step(Event.ANSWERED)
         return True

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ggp.gdl.analysis.renamed import find_renamed, has_idle_role
 from ggp.gdl.program import LEGAL, RANDOM, SEES, unify
 from ggp.gdl.syntax.reading import ARROWS, TUPLE, UNNAMED, Tuples, spelled
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature
-from ggp.protocol.messages import MessageLimits, split_items, squeezed
+from ggp.protocol.messages import TOKEN, MessageLimits, split_items, squeezed
 
 _SYMBOL = re.compile(r"(?<![^\s();\ufeff])[^\s();?\ufeff][^\s();\ufeff]*")
 _COMMENT = re.compile(r";[^\r\n]*")
@@ -67,18 +67,24 @@ class Outline:
 
         If the rules spell a symbol in two ways, the first is used, and the parentheses of moves.
         """
-        text = spelled(self._exchanged(term), self.spellings)
+        text = spelled(self.exchanged(term), self.spellings)
         return f"({text})" if term in self.lone_moves and text[0] != "(" else text
 
     def read(self, term: str) -> str:
         """A term of the server as canonical KIF; a text that is not a term is put in lower case."""
-        text = self._exchanged(canonical(term))
+        text = self.exchanged(canonical(term))
         read = quick_term(text) if self.tuples is not None else None
         return text if read is None or self.tuples is None else str(self.tuples.in_message(read))
 
-    def plain(self, rules: str) -> str:
-        """The text of the rules with the keywords that the server has renamed restored."""
-        return self._exchanged(rules)
+    def exchanged(self, text: str) -> str:
+        """A text in which the keywords that the server has renamed and their names are exchanged.
+
+        Restores the keywords in its rules and terms, and puts its names into ours.
+        """
+        if not self.renamed:
+            return text
+        names = {**self.renamed, **{name: keyword for keyword, name in self.renamed.items()}}
+        return _SYMBOL.sub(lambda m: names.get(m.group().lower(), m.group()), text)
 
     def may_be_moves(self, moves: Iterable[str]) -> bool:
         """Whether each of these canonical terms can be a move of its role, in role order."""
@@ -99,13 +105,6 @@ class Outline:
             return False
         return not heads or any(_may_be(head, term) for head in heads)
 
-    def _exchanged(self, text: str) -> str:
-        """A text in which keywords and their names are exchanged."""
-        if not self.renamed:
-            return text
-        names = {**self.renamed, **{name: keyword for keyword, name in self.renamed.items()}}
-        return _SYMBOL.sub(lambda m: names.get(m.group().lower(), m.group()), text)
-
 
 def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> Outline:
     """The outline of the rules of a message.
@@ -125,23 +124,20 @@ def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> 
     facts = facts or list(_ROLE_FACT.finditer(text))
     roles = tuple(dict.fromkeys(fact.group(1).lower() for fact in facts))
     spellings = first_spellings(text)
-    lone_moves = lone_moves_in(text)
     ours = role.lower()
     read, tuples = _read(text)
     if tuples is not None:
         spellings |= UNNAMED
+    plain = Outline(roles, spellings=spellings, tuples=tuples, lone_moves=lone_moves_in(text))
     if RANDOM in roles or any(map(_SEES_HEAD.match, forms)):
-        return _of_gdl2(Outline(roles, True, spellings, tuples=tuples, lone_moves=lone_moves), read)
+        return _of_gdl2(plain, read)
     renamed = find_renamed(read, ours)
     if not renamed:
-        idle, moves = has_idle_role(read, ours), _heads(read, LEGAL)
-        return Outline(
-            roles, False, spellings, {}, idle, moves, tuples=tuples, lone_moves=lone_moves
-        )
+        return replace(plain, may_hide=has_idle_role(read, ours), moves=_heads(read, LEGAL))
     to_keyword = {name: keyword for keyword, name in renamed.items()}
     keyword_roles = tuple(to_keyword.get(role_name, role_name) for role_name in roles)
-    scrambled = Outline(keyword_roles, True, spellings, renamed, lone_moves=lone_moves)
-    read, tuples = _read(scrambled.plain(text))
+    scrambled = replace(plain, roles=keyword_roles, renamed=renamed)
+    read, tuples = _read(scrambled.exchanged(text))
     return _of_gdl2(replace(scrambled, tuples=tuples), read)
 
 
@@ -181,11 +177,10 @@ def first_spellings(text: str) -> dict[str, str]:
     return {name: spelled for name, spelled in first.items() if name != spelled}
 
 
-def _of_gdl2(base: Outline, rules: Iterable[Rule]) -> Outline:
-    """The outline with the moves and percepts of the rules, in which keywords are restored."""
-    rules = tuple(rules)
+def _of_gdl2(base: Outline, rules: Sequence[Rule]) -> Outline:
+    """The outline as GDL-II, with moves and percepts of the rules, whose keywords are restored."""
     percepts = tuple(percept for _, percept in _heads(rules, SEES))
-    return replace(base, moves=_heads(rules, LEGAL), percepts=percepts)
+    return replace(base, is_gdl2=True, moves=_heads(rules, LEGAL), percepts=percepts)
 
 
 def _heads(rules: Iterable[Rule], relation: Signature) -> tuple[tuple[Term, Term], ...]:
@@ -207,8 +202,6 @@ def _may_be(pattern: Term, ground: Term) -> bool:
 #
 # The server must know immediately how a rulesheet uses its words; workers read it properly, with
 # the parser. This reader omits everything that it does not understand.
-
-_TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
 
 
 def quick_rules(text: str) -> tuple[Rule, ...]:
@@ -235,7 +228,7 @@ def _forms(text: str) -> Iterator[Term]:
     """The terms side by side in a text; a list without a name is one of `TUPLE`."""
     # The items of every open list; None for an item that is not understood.
     opened: list[list[Term | None]] = [[]]
-    for match in _TOKEN.finditer(text):
+    for match in TOKEN.finditer(text):
         token = match.group()
         if token == "(":
             opened.append([])

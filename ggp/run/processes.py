@@ -264,14 +264,6 @@ def state_and_cpu(pid: int) -> tuple[str, str]:
         return "", ""
 
 
-def processor_seconds(pid: int) -> float | None:
-    """CPU time of a process; None if unknown."""
-    _, ticks = state_and_cpu(pid)
-    if not ticks:
-        return None
-    return sum(map(int, ticks.split())) / os.sysconf("SC_CLK_TCK")
-
-
 # ---------------------------------------------------------------- the child's side
 
 

@@ -6,10 +6,6 @@ import errno
 import os
 import socket
 
-TYPE_CHECKING = False  # without the import of `typing`, which takes longer than this module
-if TYPE_CHECKING:
-    from ggp.errors import ConfigError
-
 BACKLOG = 2048
 """Maximum number of waiting connections; the system may allow fewer."""
 
@@ -24,17 +20,11 @@ def listen(address: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((address, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:  # the last for impossible host names
-        raise refused(address, port, error) from error
+        from ggp.errors import ConfigError
 
-
-def refused(address: str, port: int, error: Exception) -> ConfigError:
-    """The error to raise if an address cannot be used."""
-    from ggp.errors import ConfigError
-
-    reason = getattr(error, "strerror", None) or str(error)
-    number = getattr(error, "errno", None)
-    if isinstance(number, int) and number in errno.errorcode:
-        reason = os.strerror(number)  # the socket module's message repeats the address
-    return ConfigError(
-        f"cannot listen on {address} port {port}: {reason}; choose another with --port or --host"
-    )
+        reason = getattr(error, "strerror", None) or str(error)
+        number = getattr(error, "errno", None)
+        if isinstance(number, int) and number in errno.errorcode:
+            reason = os.strerror(number)  # the socket module's message repeats the address
+        message = f"cannot listen on {address} port {port}: {reason}"
+        raise ConfigError(f"{message}; choose another with --port or --host") from error

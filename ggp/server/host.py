@@ -10,6 +10,7 @@ import asyncio
 import logging
 import re
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -112,7 +113,7 @@ class Host:
         self._logs: LogFolder  # counted when matches are restored, which removes beliefs
         self._matches: dict[int, HostedMatch] = {}
         self._answers: dict[int, asyncio.Task[str]] = {}
-        self._waiting: dict[int, int] = {}
+        self._waiting: Counter[int] = Counter()  # connections of each question
         self._hung_up: dict[int, set[asyncio.Future[bool]]] = {}
         self._stay_open: set[int] = set()  # matches whose clients keep connections open
         self._num_replies: dict[int, tuple[int, int]] = {}
@@ -130,7 +131,7 @@ class Host:
             matches = list(restore(options.log_folder, self.lobby, now_s, self._listens_since_s))
         self._logs = LogFolder(options.log_folder, options.log_limit_bytes)
         for restored in matches:
-            self._resume(restored) if restored.has_place else self._remember(restored)
+            self._go_on(restored)
         self._show()
         self._background.start(self._forget())
         if self._prepare is not None:
@@ -258,19 +259,16 @@ class Host:
         """Show the operator all matches as they are now."""
         self.options.show([match.snapshot() for match in self._matches.values()])
 
-    def _resume(self, restored: Restored) -> None:
-        opening = restored.opening
-        log = self._logs.resume(restored.path, opening.start.match_id, restored.began_s)
-        match = self._new_match(opening, log)
-        match.resume(restored.ask, self._listens_since_s, restored.backend)
-
-    def _remember(self, restored: Restored) -> None:
-        """Continue the log of a match without a place if there is room for it."""
-        opening = restored.opening
+    def _go_on(self, restored: Restored) -> None:
+        """Continue a match of an earlier server; without a place, once there is room for it."""
+        opening, backend = restored.opening, restored.backend
         match_id = opening.start.match_id
         log = self._logs.resume(restored.path, match_id, restored.began_s)
-        log.close()
-        self._gave_way[match_id, opening.role] = _GaveWay(log, restored.backend)
+        if restored.has_place:
+            self._new_match(opening, log).resume(restored.ask, self._listens_since_s, backend)
+        else:
+            log.close()
+            self._gave_way[match_id, opening.role] = _GaveWay(log, backend)
 
     def _new_match(self, opening: Opening, log: MatchLog, peer: str = "") -> HostedMatch:
         latency = self._latencies.of(peer) if self.options.margin_s is None else None
@@ -291,9 +289,9 @@ class Host:
         if task is None:
             task = self._answers[ask.number] = asyncio.ensure_future(self._answer(ask))
             task.add_done_callback(lambda _: self._answers.pop(ask.number, None))
-        if self._waiting.get(ask.number, 0) >= self.options.limits.waiting:
+        if self._waiting[ask.number] >= self.options.limits.waiting:
             return BUSY
-        _add(self._waiting, ask.number, 1)
+        self._waiting[ask.number] += 1
         began_s, on_hung_up = time.monotonic(), partial(self._hang_up, ask)
         if hung_up is not None:
             hung_up.add_done_callback(on_hung_up)
@@ -304,7 +302,8 @@ class Host:
                 self._undelivered(ask)
             raise
         finally:
-            _add(self._waiting, ask.number, -1)
+            self._waiting[ask.number] -= 1
+            self._waiting += Counter()  # which drops zeros
             if hung_up is not None:
                 hung_up.remove_done_callback(on_hung_up)
                 hung_up_clients = self._hung_up.pop(ask.number, set()) - {hung_up}
@@ -325,7 +324,7 @@ class Host:
         if hung_up.result() or ask.match in self._stay_open:
             clients = self._hung_up.setdefault(ask.number, set())
             clients.add(hung_up)
-            if len(clients) >= self._waiting.get(ask.number, 0):
+            if len(clients) >= self._waiting[ask.number]:
                 self.lobby.abandoned(ask)
 
     def _lost(self, ask: Ask) -> None:
@@ -375,13 +374,6 @@ class Host:
             await asyncio.sleep(FORGET_EVERY_S)
             for serial in self.lobby.forget(time.monotonic()):
                 await self._end(serial)
-
-
-def _add(counts: dict[int, int], key: int, number: int) -> None:
-    """Add to a count; counts of 0 are removed."""
-    counts[key] = counts.get(key, 0) + number
-    if not counts[key]:
-        del counts[key]
 
 
 # ------------------------------------------------------------------------

@@ -80,7 +80,17 @@ class HostedMatch:
         self._faults: set[int] = set()  # turns
         self._tally = MoveTally()
         self._seed = _seed_of(options.seed, start.match_id, opening.role)
-        setup = _setup(options, opening.rules, opening.role, start.start_clock_s, self._seed)
+        grounding_s = max(MIN_GROUNDING_S, GROUNDING_SHARE * start.start_clock_s)
+        setup = Setup(
+            rules=opening.rules,
+            role=opening.role,
+            player=options.player,
+            backend=options.backend,
+            threads=options.threads,
+            seed=self._seed,
+            grounding_s=min(grounding_s, MAX_GROUNDING_S),
+            memory_bytes=options.memory_bytes,
+        )
         self.pair = WorkerPair(pool, setup, log)
         self.times = None if latency is None else TurnTimes(latency)
 
@@ -233,24 +243,6 @@ def _safe(text: str) -> str:
     return printable(text)[:_MAX_CHARS]
 
 
-def _setup(options: HostOptions, rules: str, role: str, start_clock_s: float, seed: int) -> Setup:
-    return Setup(
-        rules=rules,
-        role=role,
-        player=options.player,
-        backend=options.backend,
-        threads=options.threads,
-        seed=seed,
-        grounding_s=_grounding_s(start_clock_s),
-        memory_bytes=options.memory_bytes,
-    )
-
-
-def _grounding_s(start_clock_s: float) -> float:
-    """Time limit of grounding."""
-    return min(max(MIN_GROUNDING_S, GROUNDING_SHARE * start_clock_s), MAX_GROUNDING_S)
-
-
 def _seed_of(seed: int, match_id: str, role: str) -> int:
     """A seed for a match: the same for the same match, another for every other match."""
     text = f"{seed} {role} {match_id}".encode("utf-8", "surrogatepass")
@@ -283,7 +275,8 @@ def game_of(rules: str) -> str:
 
     Order of rules, letter case and white space do not matter.
     """
-    return "" if len(rules) > 2 * _longest() else _names().get(_canonical(rules), "")
+    longest = max(map(len, _texts().values()), default=0)
+    return "" if len(rules) > 2 * longest else _names().get(_canonical(rules), "")
 
 
 def _canonical(rules: str) -> tuple[str, ...]:
@@ -297,11 +290,6 @@ def _canonical(rules: str) -> tuple[str, ...]:
 def _names() -> dict[tuple[str, ...], str]:
     """Names of games by their canonical rules; takes some hundredths of a second."""
     return {_canonical(text): name for name, text in _texts().items()}
-
-
-@cache
-def _longest() -> int:
-    return max(map(len, _texts().values()), default=0)
 
 
 @cache

@@ -14,7 +14,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -89,22 +89,16 @@ def restore(
             replayed.append(restored)
     lobby.resume(now, listens_since_s)
     lobby.forget(now)
-    going_on = tuple(_still_open(replayed, lobby))
+    going_on = []
+    for match in replayed:
+        session = lobby.session(match.opening.match)
+        if session is not None and (session.is_live or not session.has_place):
+            going_on.append(replace(match, has_place=session.has_place))
     resumed = {match.path.with_suffix(BELIEFS_SUFFIX) for match in going_on}
     for beliefs in {*folder.glob(f"*{BELIEFS_SUFFIX}")} - resumed:
         with contextlib.suppress(OSError):
             beliefs.unlink()
-    return going_on
-
-
-def _still_open(replayed: Iterable[Restored], lobby: Lobby) -> Iterator[Restored]:
-    """The matches that are neither over nor forgotten."""
-    for match in replayed:
-        session = lobby.session(match.opening.match)
-        if session is not None and session.is_live:
-            yield match
-        elif session is not None and not session.has_place:
-            yield replace(match, has_place=False)
+    return tuple(going_on)
 
 
 def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -107,11 +107,6 @@ WORKERS = 2
 """Number of workers of each match."""
 
 
-def spares_of(spares: int | None, matches: int) -> int:
-    """Number of workers kept ready; by default one more than may play at once."""
-    return WORKERS * matches + 1 if spares is None else spares
-
-
 def margin_of(margin_s: float | None) -> Callable[[float], float]:
     """A function for the margin of a clock: `margin_s`, but at most half of it; None for the
     default."""

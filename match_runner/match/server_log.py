@@ -153,7 +153,7 @@ def _match(events: Sequence[LogLine]) -> LoggedMatch:
             turns = receipt.ask.history
         elif isinstance(receipt.message, Stop) and rules is not None and retelling.ask.wants_move:
             stop = receipt.message
-            last_turn = read_news(stop.last_move, stop.terms, rules, str(begin["role"]))
+            last_turn = read_news(stop, rules, str(begin["role"]))
             answer = answers.get(len(turns))
             submitted = None if answer is None else answer.move
             if rules.is_gdl2 or stop.terms is not None:  # else the log lacks the last turn

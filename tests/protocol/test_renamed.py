@@ -57,7 +57,7 @@ def test_keywords_are_recognised_by_their_use_in_rules(game: str) -> None:
     missing |= {"random"} & set(program.roles)
     assert restored.renamed == {keyword: spell(keyword).lower() for keyword in missing}
     assert restored.is_gdl2 == program.is_gdl2
-    restored_program = normalize(parse(restored.plain(respelled(rules, spell))))
+    restored_program = normalize(parse(restored.exchanged(respelled(rules, spell))))
     assert restored_program.is_gdl2 == program.is_gdl2
     assert restored_program.roles == restored.roles
     assert [role == "random" for role in restored_program.roles] == [
@@ -157,7 +157,7 @@ def test_words_change_places_in_both_directions() -> None:
     assert game.roles == ("me", "random")
     assert game.read("(DID DICE (FOO SEES))") == "(did random (sees foo))"
     assert game.spell("(did random (sees foo))") == "(did Dice (Foo Sees))"
-    assert game.plain("(<= (Foo Me ?Foo) (true Sees))") == "(<= (sees Me ?Foo) (true foo))"
+    assert game.exchanged("(<= (Foo Me ?Foo) (true Sees))") == "(<= (sees Me ?Foo) (true foo))"
 
 
 def test_variable_is_not_the_spelling_of_a_constant() -> None:

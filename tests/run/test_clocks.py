@@ -8,7 +8,15 @@ import time
 import pytest
 
 from ggp.machine.forks import shared
-from ggp.run.clocks import BACKSTOP_S, Clock, backstop_s, clock_of, cpu_seconds, team
+from ggp.run.clocks import (
+    BACKSTOP_S,
+    Clock,
+    backstop_s,
+    clock_of,
+    cpu_seconds,
+    process_cpu_seconds,
+    team,
+)
 from ggp.search.anytime import Deadline, time_left
 from tests.machine.test_forks import Counter
 
@@ -37,6 +45,12 @@ def test_work_counts_and_sleep_does_not() -> None:
     burn()
     took_s = cpu_seconds() - began_s
     assert BURNT_S <= took_s <= time.process_time() - used_s + 1e-3
+
+
+def test_time_of_any_process_is_measured() -> None:
+    start_s = process_cpu_seconds(os.getpid())
+    burn()
+    assert BURNT_S <= process_cpu_seconds(os.getpid()) - start_s <= 1.0
 
 
 def test_cpu_time_of_copies_counts_while_they_run_and_afterwards() -> None:

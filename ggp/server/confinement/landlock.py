@@ -188,7 +188,8 @@ def readable(libraries: Iterable[Path] = ()) -> Readable:
     Args:
         libraries: folders besides the system's and the interpreter's.
     """
-    homes = _homes()
+    home = Path(os.path.expanduser("~"))
+    homes = home, home.resolve()  # by name and resolved
     ours = Path(__file__).resolve().parents[2]
     named = (path for variable in _VARIABLES for path in _named(variable))
     code, listed = [ours, *_interpreter(), *libraries, *named], [ours.parent]
@@ -241,12 +242,6 @@ def _named(variable: str) -> Iterator[Path]:
     """The paths in an environment variable."""
     for name in filter(None, os.environ.get(variable, "").split(os.pathsep)):
         yield Path(name).absolute()
-
-
-def _homes() -> tuple[Path, ...]:
-    """The user's home, by name and resolved."""
-    home = Path(os.path.expanduser("~"))
-    return home, home.resolve()
 
 
 def _holds(path: Path, homes: Iterable[Path]) -> bool:

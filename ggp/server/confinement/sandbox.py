@@ -95,15 +95,17 @@ def restrict(
     folders = [folder for folder in writable if _holds_no_code(folder, may_read)]
     is_alone = len(os.listdir("/proc/self/task")) == 1
     # The order matters: each step needs a right that a later step takes away.
-    has_left = leave_network(libc)
+    has_left = enter_namespaces(libc, _CLONE_NEWNET)
     bound_capabilities(libc)
     is_root = os.geteuid() == 0
-    if become_nobody([*may_read.code, *_kernel_files(may_read)], folders):
+    # A worker that cannot read the kernels beside ggp's modules compiles for half a minute.
+    kernels = may_read.code[0].rglob("*.nb[ic]") if is_root else ()
+    if become_nobody([*may_read.code, *kernels], folders):
         restrictions.append(_NOBODY)
         is_root = False
-    is_apart = not is_root and has_left and count_alone(libc)
+    is_apart = not is_root and has_left and enter_namespaces(libc, _CLONE_NEWUSER)
     if not has_left:
-        has_left = is_apart = leave_network_alone(libc)
+        has_left = is_apart = enter_namespaces(libc, _CLONE_NEWUSER | _CLONE_NEWNET)
     if folders:
         os.environ[STORE_VARIABLE] = str(folders[0])
     if is_apart and not is_root and _counts_apart():  # root has no such limit
@@ -152,12 +154,6 @@ def _holds_no_code(folder: Path, may_read: Readable) -> bool:
     )
 
 
-def _kernel_files(may_read: Readable) -> Iterator[Path]:
-    """Kernels beside ggp's modules; a worker that cannot read them compiles for half a minute."""
-    if os.geteuid() == 0:
-        yield from may_read.code[0].rglob("*.nb[ic]")
-
-
 def _counts_apart() -> bool:
     release = re.match(r"(\d+)\.(\d+)", platform.release())
     return release is not None and tuple(map(int, release.groups())) >= _COUNTED_APART
@@ -193,19 +189,15 @@ _CAPABILITY_VERSION = 0x20080522
 _MAX_CAPABILITIES = 64
 
 
-def leave_network(libc: ctypes.CDLL) -> bool:
-    """Enter an empty network namespace, which requires root."""
-    return bool(libc.unshare(_CLONE_NEWNET) == 0)
+def enter_namespaces(libc: ctypes.CDLL, kinds: int) -> bool:
+    """Enter new namespaces; returns success.
 
-
-def leave_network_alone(libc: ctypes.CDLL) -> bool:
-    """Enter an empty network namespace within a new user namespace, where we act as root."""
-    return bool(libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0)
-
-
-def count_alone(libc: ctypes.CDLL) -> bool:
-    """Enter a user namespace, where limits count only its processes, not all of the user's."""
-    return bool(libc.unshare(_CLONE_NEWUSER) == 0)
+    Args:
+        kinds: flags: an empty network namespace, which requires root or a new user namespace; a
+            user namespace, where we act as root, and limits count only its processes, not all of
+            the user's.
+    """
+    return bool(libc.unshare(kinds) == 0)
 
 
 def become_nobody(required: Iterable[Path], writable: list[Path]) -> bool:

@@ -69,7 +69,7 @@ def _program(column: int, machine: int) -> bytes:
     for numbers, error in answers.items():
         if (number := numbers[column]) is not None:
             steps += [_step(_EQUAL, number, no=1), _step(_RETURN, _REFUSE | error)]
-    for condition in CONDITIONS.values():
+    for condition in CONDITIONS:
         steps += _refused_if(condition, column)
     return b"".join((*steps, _step(_RETURN, _ALLOW)))
 
@@ -212,12 +212,10 @@ class Condition(NamedTuple):
     Attributes:
         numbers: of the call.
         arguments: conditions that must all hold, in this order.
-        why: the harm that this prevents.
     """
 
     numbers: Numbers
     arguments: tuple[Argument, ...]
-    why: str
 
 
 CLONE, MMAP, PRLIMIT, UTIMENSAT = (56, 220), (9, 222), (302, 261), (280, 88)
@@ -237,36 +235,37 @@ _NEW_NAMESPACES, _OF_PARENT = 0x7E020000, 0x8000
 _SET_PIPE_SIZE, _SET_CHILD_SUBREAPER, _AF_UNIX = 1031, 36, 1
 _FAKE_INPUT, _TAKE_TERMINAL, _CONSOLE = 0x5412, 0x540E, 0x541C
 
-CONDITIONS: dict[str, Condition] = {
-    "a namespace": Condition(CLONE, (Argument(0, "bits", _NEW_NAMESPACES),), "new namespaces"),
-    "a child of the parent": Condition(
-        CLONE, (Argument(0, "bits", _OF_PARENT),), "processes that seem to be the server's own"
-    ),
-    "shared memory": Condition(
+CONDITIONS: tuple[Condition, ...] = (
+    # New namespaces.
+    Condition(CLONE, (Argument(0, "bits", _NEW_NAMESPACES),)),
+    # Children of its parent: processes that seem to be the server's own.
+    Condition(CLONE, (Argument(0, "bits", _OF_PARENT),)),
+    # Shared memory, which RLIMIT_DATA does not count.
+    Condition(
         MMAP,
         (
             Argument(3, "bits", _ANONYMOUS),
             Argument(3, "bits", _SHARED),
             Argument(1, "above", MAX_SHARED_BYTES),
         ),
-        "memory that RLIMIT_DATA does not count",
     ),
-    "a stack": Condition(
-        MMAP, (Argument(3, "bits", _GROWS_DOWN),), "memory that RLIMIT_DATA does not count"
-    ),
-    "limits of others": Condition(PRLIMIT, (Argument(0, "is not", 0),), "limiting the server"),
-    "times": Condition(UTIMENSAT, (Argument(2, "above", 0),), "times of files but now"),
-    "a large pipe": Condition(FCNTL, (Argument(1, "is", _SET_PIPE_SIZE),), "memory of the kernel"),
-    "input of a terminal": Condition(
-        IOCTL, (Argument(1, "is", _FAKE_INPUT),), "typing what the user's shell runs"
-    ),
-    "a terminal": Condition(IOCTL, (Argument(1, "is", _TAKE_TERMINAL),), "taking a terminal"),
-    "a console": Condition(IOCTL, (Argument(1, "is", _CONSOLE),), "typing on a console"),
-    "orphans": Condition(
-        PRCTL, (Argument(0, "is", _SET_CHILD_SUBREAPER),), "children that nobody finds"
-    ),
-    "a foreign pair": Condition(
-        SOCKETPAIR, (Argument(0, "is not", _AF_UNIX),), "pairs of other kinds of sockets"
-    ),
-}
-"""Calls that are refused only with some arguments, by the purpose of these arguments."""
+    # A stack: memory that RLIMIT_DATA does not count.
+    Condition(MMAP, (Argument(3, "bits", _GROWS_DOWN),)),
+    # Limits of others, such as the server.
+    Condition(PRLIMIT, (Argument(0, "is not", 0),)),
+    # Times of files but now.
+    Condition(UTIMENSAT, (Argument(2, "above", 0),)),
+    # Large pipes: memory of the kernel.
+    Condition(FCNTL, (Argument(1, "is", _SET_PIPE_SIZE),)),
+    # Input of a terminal: typing what the user's shell runs.
+    Condition(IOCTL, (Argument(1, "is", _FAKE_INPUT),)),
+    # Taking a terminal.
+    Condition(IOCTL, (Argument(1, "is", _TAKE_TERMINAL),)),
+    # Typing on a console.
+    Condition(IOCTL, (Argument(1, "is", _CONSOLE),)),
+    # Adopting orphans: children that nobody finds.
+    Condition(PRCTL, (Argument(0, "is", _SET_CHILD_SUBREAPER),)),
+    # Pairs of other kinds of sockets than local ones.
+    Condition(SOCKETPAIR, (Argument(0, "is not", _AF_UNIX),)),
+)
+"""Calls that are refused only with some arguments."""

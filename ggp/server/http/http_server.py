@@ -16,7 +16,7 @@ import socket
 import struct
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from email.utils import formatdate
 from http import HTTPStatus
 
@@ -24,7 +24,6 @@ import h11
 
 from ggp.gdl.source import printable
 from ggp.protocol.reading import Request
-from ggp.run.processes import ended_by
 from ggp.server.host import AT_ONCE_S, Host, HostReply
 from ggp.server.http.supervisor import KeptConnections
 from ggp.server.settings import ServerLimits, is_heard
@@ -94,15 +93,11 @@ class HttpServer:
     def stop(self) -> None:
         """End the server; a second call ends it without waiting for answers.
 
-        Any thread and any signal handler may call this.
+        Any thread and any signal handler may call this, even before it runs.
         """
         self._num_stops += 1
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stop)
-
-    def stopped_by_signals(self) -> AbstractContextManager[None]:
-        """Have SIGINT and SIGTERM stop the server within the block, even before it runs."""
-        return ended_by(lambda *_: self.stop())
 
     # ---------------------------------------------------------------- limits on connections
 
@@ -609,7 +604,7 @@ class Incoming:
     ) -> None:
         self._read, self._go_on, self._limits = read, go_on, limits
         self._http = BoundedHttp(limits.header_bytes)
-        self._num_received = self._num_chunks = 0
+        self._num_received = 0
         self._headers: dict[bytes, bytes] = {}
 
     async def method(self) -> str:
@@ -641,10 +636,12 @@ class Incoming:
         self._check_length(int(announced[:20] or b"0"))
         if self._http.they_are_waiting_for_100_continue:
             self._go_on()
-        body = bytearray()
+        body, num_chunks = bytearray(), 0
         while not isinstance(event := self._next_event(), h11.EndOfMessage):
             if isinstance(event, h11.Data):
-                self._count_chunk(event)
+                num_chunks += event.chunk_start
+                if num_chunks > self._limits.chunks:
+                    raise _not_understood("too many chunks")
                 body += event.data
                 self._check_length(len(body))
             elif not await self._receive():
@@ -668,11 +665,6 @@ class Incoming:
             return self._http.next_event()
         except h11.RemoteProtocolError as error:
             raise _not_understood(str(error)) from error
-
-    def _count_chunk(self, event: h11.Data) -> None:
-        self._num_chunks += event.chunk_start
-        if self._num_chunks > self._limits.chunks:
-            raise _not_understood("too many chunks")
 
     def _check_length(self, num_bytes: int) -> None:
         most = self._limits.body_bytes

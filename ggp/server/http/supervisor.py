@@ -71,7 +71,8 @@ def stay_up(
     with ended_by(supervisor.pass_on):
         while isinstance(ended := supervisor.run_child(), int):
             if ended == 0 or supervisor.is_ending:
-                supervisor.close()
+                if template is not None:
+                    template.close()
                 raise SystemExit(0)
             how = how_it_ended(ended)
             deaths.append(time.monotonic())
@@ -135,11 +136,6 @@ class _Supervisor:
         """Tell that connections are answered."""
         self._when_open()
         listening.tell(READY="1")
-
-    def close(self) -> None:
-        """End the template of the workers."""
-        if self._template is not None:
-            self._template.close()
 
     def pass_on(self, signum: int, _: object) -> None:
         """Pass a signal that ends programs on to the child."""

@@ -13,6 +13,7 @@ import os
 import socket
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -21,7 +22,7 @@ from ggp.errors import BackendUnavailableError
 from ggp.run import processes
 from ggp.run.messages import Channel
 from ggp.server.confinement.sandbox import needed_environment
-from ggp.server.settings import HostOptions, spares_of
+from ggp.server.settings import WORKERS, HostOptions
 
 START_S = 60.0
 """A template that is not loaded after this time never will be."""
@@ -127,7 +128,7 @@ def template_for(options: HostOptions) -> TemplateProcess:
     """The template for the workers of a server with these settings."""
     return TemplateProcess(
         options.memory_bytes if options.confined else None,
-        spares=spares_of(options.spares, options.matches),
+        spares=WORKERS * options.matches + 1 if options.spares is None else options.spares,
         player=options.player,
         backend=options.backend,
         quiet=options.quiet,
@@ -159,7 +160,6 @@ class Nursery:
 
     Attributes:
         is_loaded: whether a worker is available immediately.
-        num_threads: of the template, once it has loaded; it should be 1.
     """
 
     def __init__(self, connect: Connect, *, is_compiled: bool = True) -> None:
@@ -175,7 +175,6 @@ class Nursery:
         self._anew = False
         self._num_silent = 0
         self.is_loaded = False
-        self.num_threads = 1
 
     async def load(self) -> None:
         """Have the template load the kernels, which are compiled now."""
@@ -264,11 +263,11 @@ class Nursery:
             self.close()
             return
         for message in messages:
-            self._follow(message)
+            self._follow(message, self._channel.fds)
 
-    def _follow(self, message: dict[str, int]) -> None:
+    def _follow(self, message: dict[str, int], fds: deque[int]) -> None:
         if "loaded" in message:
-            self.is_loaded, self.num_threads = True, message["loaded"]
+            self.is_loaded = True
         elif "refused" in message:
             self._num_silent = 0
             refused = self._requests.get(message["refused"])
@@ -277,8 +276,6 @@ class Nursery:
         elif "taken" in message:
             self._num_silent = 0
             ended = self._alive[message["pid"]] = asyncio.get_running_loop().create_future()
-            assert self._channel is not None
-            fds = self._channel.fds
             worker = Taken(message["pid"], fds.popleft(), fds.popleft(), ended)
             request = self._requests.get(message["taken"])
             if request is not None and not request.done():

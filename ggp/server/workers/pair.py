@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -26,10 +25,11 @@ from ggp.errors import BackendUnavailableError
 from ggp.gdl.source import printable
 from ggp.gdl.syntax.reading import TUPLE
 from ggp.players.player import Decision
-from ggp.protocol.messages import NIL
+from ggp.protocol.messages import NIL, SYMBOL
 from ggp.protocol.path import History, PathTurn, was_replaced
 from ggp.protocol.session import Ask
 from ggp.run import processes
+from ggp.run.clocks import process_cpu_seconds
 from ggp.server.latency import StopTimes
 from ggp.server.match_log import MatchLog
 from ggp.server.workers import orders
@@ -169,13 +169,10 @@ class WorkerPair:
     async def score(self, history: History) -> float | None:
         """Our goal value at the end of a match with this history; None if unknown."""
         slot = self._thinker if self._thinker.is_built else self._understudy
-        slot.conclude(history, time.monotonic() + SCORE_S)
         with suppress(TimeoutError):
             async with asyncio.timeout(2 * SCORE_S):
-                while not slot.concluded:
-                    await self._news.wait()
-                    self._news.clear()
-        return slot.goal
+                return await slot.conclude(history, time.monotonic() + SCORE_S)
+        return None
 
     def hurry(self, question: int) -> None:
         """Answer a question immediately: nobody waits for a better answer."""
@@ -275,11 +272,8 @@ class WorkerPair:
         """The best report so far."""
         reports = ((THINKER, self._thinker.report), (UNDERSTUDY, self._understudy.report))
         available = [(source, report) for source, report in reports if report is not None]
-        for sound in (True, False):
-            for source, report in available:
-                if report.decision.is_sound is sound:
-                    return _choice(source, report)
-        return None
+        available.sort(key=lambda entry: not entry[1].decision.is_sound)
+        return _choice(*available[0]) if available else None
 
 
 RECENT = 100
@@ -403,8 +397,7 @@ class WorkerSlot:
         self.report: orders.MoveReport | None = None
         self.idle = False  # the present order will bring no more reports
         self.lost = False  # and it brought no sound one
-        self.concluded = False
-        self.goal: float | None = None  # at the end of the match, if it is known
+        self._goal: asyncio.Future[float | None] | None = None  # at the end of the match
         self._order_number = 0
         self._words = Words(setup.rules)
         self._pool, self._setup, self._log, self._changed = pool, setup, log, changed
@@ -450,15 +443,15 @@ class WorkerSlot:
         """Have the worker follow a history at the next opportunity."""
         self._history = history
 
-    def conclude(self, history: History, deadline_s: float) -> None:
-        """Have the worker find out our goal value after this history; sets `concluded` and
-        `goal`."""
+    async def conclude(self, history: History, deadline_s: float) -> float | None:
+        """Our goal value after this history, which the worker finds out; None if it is unknown."""
         self._order = None
         if self._process is None or self._process.ended:
-            self.concluded = True
-            return
+            return None
         keep = orders.num_shared(self._sent_turns, history)
         self._process.send(orders.Conclude(keep, history[keep:], deadline_s))
+        self._goal = asyncio.get_running_loop().create_future()
+        return await self._goal
 
     def rest(self) -> None:
         """Mark the order as answered; later reports are dropped."""
@@ -548,11 +541,10 @@ class WorkerSlot:
         process = self._process
         if process is None:
             return
-        before_s = processes.processor_seconds(process.pid)
+        before_s = process_cpu_seconds(process.pid)
 
         def look() -> None:
-            now_s = processes.processor_seconds(process.pid)
-            got_s = 0.0 if now_s is None or before_s is None else now_s - before_s
+            got_s = process_cpu_seconds(process.pid) - before_s
             is_still = got_s < STILL_SHARE * HANG_S
             is_fed = had_s + got_s >= STARVED_SHARE * HANG_S
             if is_still or is_fed or waited_s + HANG_S >= STARVED_S:
@@ -598,7 +590,8 @@ class WorkerSlot:
                 self._log.keep(self.name, answer)
             case orders.FinalGoal():
                 is_number = answer.goal is not None and math.isfinite(answer.goal)
-                self.concluded, self.goal = True, answer.goal if is_number else None
+                if self._goal is not None and not self._goal.done():
+                    self._goal.set_result(answer.goal if is_number else None)
             case orders.Up():
                 self._tell("runs", _rights_text(answer.rights))
             case orders.Said():
@@ -691,7 +684,6 @@ def _rights_text(rights: tuple[str, ...]) -> str:
 # A worker reads input of strangers. If they took control of it, its answers would be the only way
 # to get data out of this machine; so answers may contain only moves in the words of the game.
 
-_WORD = re.compile(r"[^\s();\ufeff]+")
 _BORDERS = frozenset(" \t\r\n\v\f();,.:&|~\ufeff")
 """Characters that may stand beside a symbol, in either syntax of rules."""
 
@@ -709,7 +701,7 @@ class Words:
 
     def include(self, move: str) -> bool:
         """Whether a move, in canonical KIF, contains no other symbols."""
-        return all(map(self._has, _WORD.findall(move)))
+        return all(map(self._has, SYMBOL.findall(move)))
 
     def _has(self, word: str) -> bool:
         at = -1

@@ -65,7 +65,13 @@ class WorkerPool:
         Raises:
             BackendUnavailableError: the system cannot start a process.
         """
-        worker = await self._start(light)
+        handover = await self._nursery.take(light=light)
+        try:
+            worker = await connected(handover)
+        except asyncio.CancelledError:
+            if not handover.ended.done():
+                processes.kill_group(handover.pid)
+            raise
         self._busy.add(worker)
         return worker
 
@@ -88,15 +94,6 @@ class WorkerPool:
         await self._background.cancel()
         await asyncio.gather(*(worker.close() for worker in self._busy), return_exceptions=True)
         self._nursery.close()
-
-    async def _start(self, light: bool) -> WorkerProcess:
-        handover = await self._nursery.take(light=light)
-        try:
-            return await connected(handover)
-        except asyncio.CancelledError:
-            if not handover.ended.done():
-                processes.kill_group(handover.pid)
-            raise
 
     async def _watch(self) -> None:
         while True:
@@ -181,8 +178,8 @@ class WorkerProcess:
         self.pid = pid
         self._answers, self._orders, self._status = answers, orders, status
         self.rights: tuple[str, ...] = ()
-        self.on_answer: Callable[[Answer], None] = _ignore
-        self.on_end: Callable[[str], None] = _ignore
+        self.on_answer: Callable[[Answer], None] = lambda answer: None
+        self.on_end: Callable[[str], None] = lambda why: None
         self._why: str | None = None
         self._silent = False
         self.is_up = False
@@ -249,7 +246,9 @@ class WorkerProcess:
         status = await self._how_it_ended()
         self._orders.close()
         if not self._silent:
-            self.on_end(self._why or _status_text(status))
+            is_full = status == orders.EXIT_OUT_OF_MEMORY
+            how = "out of memory" if is_full else processes.how_it_ended(status)
+            self.on_end(self._why or how)
 
     def _take(self, answer: Answer) -> None:
         self._asked_s, self.heard_s = None, time.monotonic()
@@ -260,22 +259,12 @@ class WorkerProcess:
 
     async def _how_it_ended(self) -> int:
         """Its exit status after the end of its output; kills it if the status is not known soon."""
-        with contextlib.suppress(TimeoutError):
-            return await asyncio.wait_for(asyncio.shield(self._status), STATUS_S)
-        self.kill("it closed its output")
-        with contextlib.suppress(TimeoutError):
-            return await asyncio.wait_for(asyncio.shield(self._status), STATUS_S)
-        return -signal.SIGKILL  # the template, which should report it, is stopped
-
-
-def _ignore(_: object) -> None:
-    """Ignore an answer or an end."""
-
-
-def _status_text(status: int) -> str:
-    return (
-        "out of memory" if status == orders.EXIT_OUT_OF_MEMORY else processes.how_it_ended(status)
-    )
+        await asyncio.wait([self._status], timeout=STATUS_S)
+        if not self._status.done():
+            self.kill("it closed its output")
+            await asyncio.wait([self._status], timeout=STATUS_S)
+        # The template, which should report it, may be stopped.
+        return self._status.result() if self._status.done() else -signal.SIGKILL
 
 
 async def connected(handover: Taken) -> WorkerProcess:

@@ -48,7 +48,6 @@ LIFE_S = 5.0
 persist."""
 
 _SEND_S = 5.0
-_STOPPED = "Tt"
 
 
 @dataclass(eq=False, slots=True)
@@ -196,21 +195,15 @@ class _Template:
                 if self._is_loaded or (light and self._is_light):
                     client.requests.remove((number, light))
                     self._give(client, number)
-        if self._is_loaded and not events and self._wants_spare():
-            self._keep_another()
+        if self._is_loaded and not events and self._patience_s() == 0.0:
+            try:
+                self._spares.append(self._fork())
+            except OSError:  # the system refuses
+                self._refill_at_s = time.monotonic() + LIFE_S
         return bool(events)
 
-    def _keep_another(self) -> None:
-        """Fork a worker to keep ready; if the system refuses, try again later."""
-        try:
-            self._spares.append(self._fork())
-        except OSError:
-            self._refill_at_s = time.monotonic() + LIFE_S
-
-    def _wants_spare(self) -> bool:
-        return len(self._spares) < self._num_spares and time.monotonic() >= self._refill_at_s
-
     def _patience_s(self) -> float | None:
+        """Time until another worker to keep ready is forked; None if there are enough."""
         if len(self._spares) >= self._num_spares:
             return None
         return max(0.0, self._refill_at_s - time.monotonic())
@@ -238,7 +231,10 @@ class _Template:
             elif "take" in message:
                 client.requests.append((int(message["take"]), bool(message["light"])))
             else:
-                self._bury(client.workers.pop(int(message["bury"])))
+                pid = client.workers.pop(int(message["bury"])).pid
+                processes.kill_group(pid)  # with its descendants; its id is not reused until now
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
 
     def _drop_client(self, client: _Client) -> None:
         """Drop a server that is gone, and kill its workers, which no other server can use."""
@@ -250,8 +246,8 @@ class _Template:
             self._dying.append(worker)
 
     def _say_loaded(self, client: _Client) -> None:
-        """Report that everything is loaded, and the number of threads: one, or forks lack some."""
-        self._send(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
+        """Report that everything is loaded."""
+        self._send(client, {"loaded": True})
 
     def _send(self, client: _Client, message: dict[str, int], *fds: int) -> None:
         with contextlib.suppress(OSError):  # if it is closed, the next turn notices
@@ -285,7 +281,7 @@ class _Template:
                 if not worker.ended and (status := processes.status_of(worker.pid)) is not None:
                     worker.ended = True
                     self._send(client, {"ended": worker.pid, "status": status})
-        self._dying = [worker for worker in self._dying if not _bury_if_dead(worker)]
+        self._dying = [dying for dying in self._dying if os.waitpid(dying.pid, os.WNOHANG)[0] == 0]
         for worker in [
             spare for spare in self._spares if processes.status_of(spare.pid) is not None
         ]:
@@ -298,11 +294,6 @@ class _Template:
         processes.kill_group(worker.pid)
         _close(worker)
         self._dying.append(worker)
-
-    def _bury(self, worker: _Worker) -> None:
-        processes.kill_group(worker.pid)  # with its descendants; its id is not reused until now
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(worker.pid, 0)
 
     def _fork(self) -> _Worker:
         from ggp.machine.prolog import engine
@@ -361,14 +352,9 @@ class _Template:
         os._exit(0)
 
 
-_TASKS = "/proc/self/task" if os.path.isdir("/proc/self/task") else ""
-_STOPPED_OR_DEAD = tuple(f"{_STOPPED}ZX")
+_STOPPED_OR_DEAD = ("T", "t", "Z", "X")
 
 
 def _close(worker: _Worker) -> None:
     for fd in (worker.orders, worker.answers):
         os.close(fd)
-
-
-def _bury_if_dead(worker: _Worker) -> bool:
-    return os.waitpid(worker.pid, os.WNOHANG)[0] != 0

@@ -103,7 +103,9 @@ class _Worker:
 
     def run(self, rights: tuple[str, ...]) -> NoReturn:
         """Carry out orders; ends with the process."""
-        _tell_logs(self)
+        logger = logging.getLogger("ggp")
+        logger.handlers = [_LogSender(self)]
+        logger.propagate = False
         start_prolog()
         self.send(orders.Up(rights))
         threading.Thread(target=self._read, name="ggp-orders", daemon=True).start()
@@ -156,9 +158,3 @@ class _LogSender(logging.Handler):
         self._lines_left -= 1
         if self._lines_left >= 0:
             self._worker.send(orders.Said(record.levelname.lower(), one_line(record.getMessage())))
-
-
-def _tell_logs(worker: _Worker) -> None:
-    logger = logging.getLogger("ggp")
-    logger.handlers = [_LogSender(worker)]
-    logger.propagate = False

@@ -382,7 +382,8 @@ class WorkerMatch:
         cannot answer instead: Prolog may be too slow to list a move where this process has a
         circuit. Nor does the failure cast doubt on the history, as giving up would.
         """
-        fault = _failure(error)
+        is_told = isinstance(error, PlayerError)
+        fault = one_line(str(error)) if is_told else f"the player raised {_error_text(error)}"
         _log.error("%s", fault)
         traceback.print_exception(error)
         assert self._setup is not None
@@ -411,9 +412,10 @@ class WorkerMatch:
             self._resume()
         while self._followed < len(self._turns):
             turn = self._turns[self._followed]
+            assert self._player is not None
             try:
                 # One turn of a long history must not take the whole time.
-                self._observe(turn, deadline.part(1 / (len(self._turns) - self._followed)))
+                _observe(self._player, turn, deadline.part(1 / (len(self._turns) - self._followed)))
                 self._followed += 1
             except MachineError as error:
                 if not isinstance(self._player, KnownStatePlayer):
@@ -435,16 +437,6 @@ class WorkerMatch:
                     self._snapshots = tuple(text for text in self._snapshots if text != snapshot)
                     _log.warning("%s: the match is followed from its first turn", error)
 
-    def _observe(self, turn: PathTurn, deadline: Deadline) -> None:
-        assert self._player is not None
-        self._player.observe(
-            turn.move,
-            turn.percepts,
-            submitted=turn.submitted,
-            in_time=turn.in_time,
-            deadline=deadline,
-        )
-
     def _clock(self) -> float:
         """The time; far in the future once there is a newer order, so that a search ends."""
         return _FAR_AHEAD_S if self._is_interrupted() else time.monotonic()
@@ -457,6 +449,17 @@ class WorkerMatch:
         if decision.move != move or now_s - at_s >= BETWEEN_REPORTS_S:
             self._last_report = decision.move, now_s
             self._send(orders.MoveReport(self._number, False, decision))
+
+
+def _observe(player: Player, turn: PathTurn, deadline: Deadline) -> None:
+    """Give a player a turn."""
+    player.observe(
+        turn.move,
+        turn.percepts,
+        submitted=turn.submitted,
+        in_time=turn.in_time,
+        deadline=deadline,
+    )
 
 
 def _program(rules: str) -> Program:
@@ -478,13 +481,6 @@ def _limits(setup: Setup) -> Limits:
         grounding_bytes=min(Limits().grounding_bytes, setup.memory_bytes),
         threads=setup.threads,
     )
-
-
-def _failure(error: Exception) -> str:
-    """The fault text for an exception of a player or its constructor."""
-    if isinstance(error, PlayerError):
-        return one_line(str(error))
-    return f"the player raised {_error_text(error)}"
 
 
 def _error_text(error: Exception) -> str:
@@ -562,13 +558,7 @@ def _goals_of_path(
     assert isinstance(player, BeliefPlayer)
     *earlier, last = turns
     for turn in earlier:
-        player.observe(
-            turn.move,
-            turn.percepts,
-            submitted=turn.submitted,
-            in_time=turn.in_time,
-            deadline=deadline,
-        )
+        _observe(player, turn, deadline)
     tracker = player.tracker
     ended = tracker.ended(last.move, last.percepts, _DRAWN) if tracker.bag.exact[0] else None
     return np.empty(0) if ended is None else machine.goals(ended)[:, role]

@@ -179,7 +179,7 @@ def test_root_becomes_nobody_or_the_interpreter_is_hidden_from_others(
             subprocess.run(command, user="nobody", extra_groups=[], check=True)
 
 
-WITHOUT_NETWORK = "sandbox.leave_network = sandbox.leave_network_alone = lambda libc: False; "
+WITHOUT_NETWORK = "sandbox.enter_namespaces = lambda libc, kinds: False; "
 
 
 def test_landlock_alone_keeps_sockets_closed(place: Path) -> None:

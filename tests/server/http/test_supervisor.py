@@ -19,6 +19,7 @@ import pytest
 from ggp.protocol.messages import WIRE_STYLES, print_message
 from ggp.protocol.reading import Request
 from ggp.run import processes
+from ggp.run.clocks import process_cpu_seconds
 from ggp.server.http.supervisor import MAX_CHARS, ConnectionStore, KeptConnections
 from tests.protocol.doubles import Referee
 from tests.server.live import (
@@ -143,7 +144,7 @@ def is_open(port: int) -> bool:
 
 def cpu_s(pid: int) -> float:
     """Processor time of a process and of its descendants that live."""
-    return sum(processes.processor_seconds(member) or 0.0 for member in processes.family(pid))
+    return sum(map(process_cpu_seconds, processes.family(pid)))
 
 
 def test_unknown_player_is_reported_after_the_socket_was_opened() -> None:
@@ -194,10 +195,11 @@ import asyncio
 from ggp.server.host import Host
 from ggp.server.http.http_server import HttpServer
 from ggp.server.settings import HostOptions
+from ggp.run.processes import ended_by
 from ggp.run.sockets import listen
 
 server = HttpServer(Host(HostOptions("random")))
-with server.stopped_by_signals(), listen("127.0.0.1", 0) as listening:
+with ended_by(lambda *_: server.stop()), listen("127.0.0.1", 0) as listening:
     thread.start()
     asyncio.run(server.serve(listening))
 """
