@@ -300,7 +300,9 @@ class Session:
         self._next_number = next_number
         self._margin_s = margin_s
         self._questions = Questions()
-        self._turn_times: deque[float] = deque(maxlen=NUM_TURN_TIMES)
+        self._answered_at_s = 0.0
+        # For each turn, seconds since the last message, and since our answer to it.
+        self._turn_times: deque[tuple[float, float]] = deque(maxlen=NUM_TURN_TIMES)
         self._latest = 0
 
     @property
@@ -424,6 +426,7 @@ class Session:
         was_open = self._close(ask)
         if question.reply is None:
             question.submitted, question.reply = move, self._spelled(move)
+            self._answered_at_s = now
             question.in_time = was_open and not question.is_lost and now <= question.ends_at_s
             if was_open and believed is not None and believed in (ask.history, *ask.doubts):
                 self._path.believe(believed)
@@ -480,7 +483,7 @@ class Session:
         match action:
             case Action.ASK_MOVE:
                 if self.dialect is not None and deaf is None:
-                    self._turn_times.append(now - self.heard_at_s)
+                    self._turn_times.append((now - self.heard_at_s, now - self._answered_at_s))
                 self.dialect = self._dialect_of(message)
                 self._path.follow(message, reading, answers, deaf)
                 if reading.event is Event.PLAY_REVISED:
@@ -503,8 +506,9 @@ class Session:
         if self.listens_since_s is None:
             return None
         clock_s = float(self.start.play_clock_s)
-        times = sorted(self._turn_times) or [clock_s]
-        turn_s = max(times[len(times) // 2], MIN_TURN_S)
+        middle, since_s = len(self._turn_times) // 2, self.heard_at_s
+        times, pauses = map(sorted, zip(*self._turn_times or [(clock_s, clock_s)], strict=True))
+        turn_s = max(times[middle], MIN_TURN_S)
         if self.dialect is None:
             first_s = self.start.start_clock_s + turn_s
         elif self._questions.open is not None:
@@ -512,9 +516,11 @@ class Session:
             first_s = clock_s
             if now - self.heard_at_s <= clock_s + WAIT_S:
                 return 0
+        elif self._answered_at_s > self.heard_at_s:  # no turn is lost while the server waits for us
+            first_s, since_s = pauses[middle], self._answered_at_s
         else:
             first_s = turn_s
-        return turns_within(min(self.listens_since_s, now) - self.heard_at_s, first_s, turn_s)
+        return turns_within(min(self.listens_since_s, now) - since_s, first_s, turn_s)
 
     def _receive_late(self, message: Play) -> Receipt:
         """Handle a turn of a match that is over: it may be a duplicate of the last turn."""

@@ -229,6 +229,21 @@ def test_server_that_waited_for_the_clock_of_a_broken_connection_lost_no_turn() 
         assert len(ask.history) == 5 + lost
 
 
+def test_no_turn_is_lost_while_the_server_waits_for_us() -> None:
+    for down_s, lost in ((0.9, 0), (1.1, 1)):
+        wire = Wire()
+        for _ in range(3):
+            wire.turn(unnumbered("move", "noop"), "move")
+        ask = wire.send(unnumbered("move", "noop")).ask
+        assert ask is not None
+        wire.now += 8  # of 10
+        wire.session.answer(ask, "move", wire.now)
+        wire.session.resume(wire.now + down_s, wire.now + down_s)
+        ask = wire.send(unnumbered("move", "move"), after_s=2).ask
+        assert ask is not None
+        assert len(ask.history) == 5 + lost
+
+
 def test_hypotheses_are_kept_until_something_fits() -> None:
     turns = [PathTurn(f"m{number}", (), f"m{number}", True) for number in range(4)]
     paths = Hypotheses()
