@@ -209,17 +209,19 @@ class Path:
         """Other readings of the messages, likeliest first, in case no particle fits the history.
 
         In order: the server sends joint moves rather than percepts, if all terms may be either;
-        another move than our latest answer was executed, if everything fitted before; other turns
-        were lost while we were down; the latest message, if it has no number, is a duplicate;
-        assumed moves were not executed, and answers were late; turns were lost although we seem to
-        have received everything.
+        what looked like a duplicate after we were down was a new turn; another move than our latest
+        answer was executed, if everything fitted before; other turns were lost while we were down;
+        the latest message, if it has no number, is a duplicate; assumed moves were not executed,
+        and answers were late; turns were lost although we seem to have received everything.
         """
         # Percepts rarely look like moves turn after turn.
         as_moves = self._as_moves(self.history) if message.turn is None else None
         doubts = [] if as_moves is None else [as_moves]
+        lost, likely = self._hypotheses.lost, self._hypotheses.num_likely
+        doubts += lost[:likely]
         if self._hypotheses.fitted_before:
             doubts.append((*self.history[:-1], *without_assumptions(self.history[-1:])))
-        doubts += self._hypotheses.lost
+        doubts += lost[likely:]
         sent_before = {self._texts.get(turn) for turn in range(self.turn or 0)} | self._old_texts
         if message.turn is None and message.terms in sent_before:
             doubts.append(self.history[:-1])
@@ -348,12 +350,14 @@ class Hypotheses:
     Attributes:
         history: the likeliest.
         lost: alternatives since turns may have been lost while we were down, likeliest first.
+        num_likely: number of the first of `lost` that are as likely as the history.
         missed: alternatives with turns lost although we seem to have received everything.
     """
 
     def __init__(self) -> None:
         self.history: History = ()
         self.lost: tuple[History, ...] = ()
+        self.num_likely = 0
         self.missed: tuple[History, ...] = ()
         self._began_anew = False
         self._is_settled = True
@@ -372,7 +376,7 @@ class Hypotheses:
     def rewrite(self, history: History) -> None:
         """Replace all hypotheses by a history that is certain."""
         self.history, self.lost, self.missed = history, (), ()
-        self._began_anew = False
+        self._began_anew, self.num_likely = False, 0
 
     def begin_anew(self) -> None:
         """Begin the history of another match with the same id; keep the old one as a hypothesis.
@@ -381,7 +385,7 @@ class Hypotheses:
         """
         self.lost = (self.history, *self.lost)[: MAX_HYPOTHESES - 1]
         self.history, self.missed = (), ()
-        self._began_anew = True
+        self._began_anew, self.num_likely = True, 0
 
     def extend(self, last: PathTurn, deaf: int | None = None) -> None:
         """Add a turn.
@@ -409,7 +413,7 @@ class Hypotheses:
             for rank, base in enumerate(histories)
             for order, num in enumerate(likely_numbers(deaf))
         ]
-        self._num_fits = 0
+        self._num_fits = self.num_likely = 0
         ranked.sort(key=lambda entry: entry[0])
         self.history, *rest = dict.fromkeys(history for _, history in ranked[:MAX_HYPOTHESES])
         self.lost, self.missed = tuple(rest), ()
@@ -418,7 +422,7 @@ class Hypotheses:
         """Add the hypotheses that a message was not a duplicate but a turn; see `extend`."""
         new = (with_lost(self.history, last, num) for num in likely_numbers(deaf))
         self.lost = (*new, *self.lost)[: MAX_HYPOTHESES - 1]
-        self._is_settled = False
+        self._is_settled, self.num_likely = False, 1
 
     def read_anew(self, read: Callable[[History], History | None]) -> None:
         """Apply another reading of the messages to each history that allows it."""
@@ -431,12 +435,12 @@ class Hypotheses:
         if history != self.history:
             index = self.lost.index(history) + 1 if history in self.lost else len(self.lost)
             if history[:-1] == self.history[:-1]:
-                index = 0  # it differs only in the latest turn, so it was tried first
+                index = self.num_likely  # it differs only in the latest turn, and was tried next
             self.history, self.lost = history, self.lost[index:]
-            self._num_fits = 0
+            self._num_fits = self.num_likely = 0
         self._num_fits += 1
         if self._num_fits > ENOUGH_FITS:
-            self.lost = ()
+            self.lost, self.num_likely = (), 0
         self.missed, self._is_settled = (), True
 
 

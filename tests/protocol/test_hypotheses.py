@@ -117,6 +117,14 @@ def test_copy_that_comes_after_we_were_down_may_be_a_new_turn() -> None:
     repeated, last = PathTurn("move", DID), ask.history[-1]
     assert ask.history == (*first.history, last)
     assert ask.doubts[0] == (*first.history, repeated, last)
+    wire.now += 1
+    wire.session.answer(ask, "noop", wire.now, believed=ask.history)  # both fit
+    ask = wire.send(unnumbered("noop", "x")).ask
+    assert ask is not None
+    assert ask.doubts[0] == (*first.history, repeated, last, ask.history[-1])
+    wire.now += 1
+    wire.session.answer(ask, "noop", wire.now, believed=ask.doubts[0])
+    assert len(wire.session.history) == len(ask.history) + 1
 
 
 def test_repeated_message_is_a_copy_once_the_history_is_known() -> None:
