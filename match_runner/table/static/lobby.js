@@ -429,18 +429,18 @@ function resultOf(match, ownRoles) {
   return [name(winners.join(", "), 60), " won ", points];
 }
 
-/** Button that ends a match when pressed twice. */
+/** Button that ends a match when pressed twice; the list may be drawn anew in between. */
+const pressed = new Set();
 function endButton(id, key) {
-  let isSure = false;
   const button = el("button", { type: "button", class: "quiet-button", onClick: async () => {
-    if (!isSure) {
-      isSure = true;
+    if (!pressed.has(id)) {
+      pressed.add(id);
       button.textContent = "Really end it?";
       return;
     }
     button.disabled = true;
     await ask(`/api/matches/${id}/end`, { key }).catch((error) => { button.textContent = error.message; });
-  } }, "End");
+  } }, pressed.has(id) ? "Really end it?" : "End");
   return button;
 }
 
