@@ -345,6 +345,13 @@ def is_open(machine: Machine) -> bool:
     return machine.told_moves(np.array([NO_PERCEPTS], dtype=np.int64)) is not None
 
 
+def replace_lanes(machine: Machine, states: States, lanes: IntArray, by: States) -> States:
+    """`[L]` the states, with the K states `by` in the lanes `lanes[K]`, which are distinct."""
+    order = np.arange(len(states))
+    order[lanes] = len(states) + np.arange(len(lanes))
+    return machine.concatenate([states, by]).take(order)
+
+
 def player_roles(machine: Machine) -> list[int]:
     """All roles except `random`."""
     return [role for role in range(len(machine.roles)) if role != machine.random_role]

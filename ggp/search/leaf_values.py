@@ -18,12 +18,11 @@ from ggp.machine.base import (
     FloatArray,
     IntArray,
     Machine,
-    Playouts,
     States,
 )
 from ggp.machine.on_circuit import on_circuit
 from ggp.search.anytime import Deadline, check, time_left
-from ggp.search.playouts import RandomPlayouts
+from ggp.search.playouts import RandomPlayouts, goals_or_middle
 
 if TYPE_CHECKING:
     from ggp.machine.on_circuit import OnCircuit
@@ -106,7 +105,7 @@ class LeafValues:
         )
         if not ends.finished.all():
             check(deadline)
-        goals, steps = self._of(ends), ends.steps
+        goals, steps = self._in_range(goals_or_middle(self._machine, ends)), ends.steps
         if playouts == 1:
             return goals, steps
         goals, steps = goals.reshape(num_leaves, playouts, -1), steps.reshape(num_leaves, playouts)
@@ -116,11 +115,8 @@ class LeafValues:
         """`[L, R]` goals from 0 to 1 of terminal states; the middle for states without moves."""
         # A playout of a terminal state returns its goals, however odd; one that is stuck is not
         # finished.
-        return self._of(self._machine.playout(states, np.random.default_rng(0), 1))
-
-    def _of(self, ended: Playouts) -> FloatArray:
-        middle = sum(self._machine.goal_range) / 2
-        return self._in_range(np.where(ended.finished[:, None], ended.goals, middle))
+        ended = self._machine.playout(states, np.random.default_rng(0), 1)
+        return self._in_range(goals_or_middle(self._machine, ended))
 
     def _in_range(self, goals: FloatArray) -> FloatArray:
         low, high = self._machine.goal_range

@@ -14,7 +14,7 @@ import numpy as np
 from ggp.belief import UNIFORM, Bags, MoveModel
 from ggp.machine.abilities import GoalTexts, PlayoutLimits, PlayoutSums, TrialBatch
 from ggp.machine.arrays import chunks, first_seen, first_seen_columns
-from ggp.machine.base import FloatArray, IntArray, Machine, States
+from ggp.machine.base import FloatArray, IntArray, Machine, Playouts, States, replace_lanes
 from ggp.machine.goal_values import number_or_nan
 from ggp.machine.on_circuit import on_circuit
 from ggp.search.anytime import Deadline, Pace, check, time_left
@@ -43,6 +43,16 @@ LANES_AT_ONCE = 1 << 18
 TRY, PART, SOME = 1 / 8, 1 / 4, 4
 """Share of the time for the first playout, share of its turns in short ones, and number of short
 ones whose goals must differ."""
+
+RETRY = 1.25
+"""A first playout is tried again only if it gets more than this many times as long as it took."""
+
+
+def goals_or_middle(machine: Machine, ended: Playouts) -> FloatArray:
+    """`[L, R]` goals of playouts; the middle of the goal range for unfinished ones."""
+    if ended.finished.all():
+        return ended.goals
+    return np.where(ended.finished[:, None], ended.goals, sum(machine.goal_range) / 2)
 
 
 class RandomPlayouts:
@@ -84,16 +94,14 @@ class RandomPlayouts:
         if deadline is not None and self._turns:
             return self._points(states, rng, deadline)
         ended = machine.playout(states, rng, **time_left(deadline))
-        if ended.finished.all():
-            return ended.goals, ended.steps
-        check(deadline)
-        middle = sum(machine.goal_range) / 2
-        return np.where(ended.finished[:, None], ended.goals, middle), ended.steps
+        if not ended.finished.all():
+            check(deadline)
+        return goals_or_middle(machine, ended), ended.steps
 
     def _try(self, state: States, rng: np.random.Generator, deadline: Deadline) -> None:
         """Find out whether playouts until a deadline are short."""
         until, seconds = deadline.part(TRY), TRY * deadline.left_s()
-        if seconds <= 1.25 * self._slow_s or not isinstance(self._machine, GoalTexts):
+        if seconds <= RETRY * self._slow_s or not isinstance(self._machine, GoalTexts):
             return
         ended = self._machine.playout(state, rng, **time_left(until))
         self._turns, self._slow_s = 0, 0.0
@@ -118,9 +126,7 @@ class RandomPlayouts:
                 break
             joint = [moves.at(can_move, moves.draw(can_move, rng)) for moves in lists]
             stepped = machine.step(states.take(going), np.column_stack(joint)).states
-            order = np.arange(len(states))
-            order[going] = len(states) + np.arange(len(going))
-            states = machine.concatenate([states, stepped]).take(order)
+            states = replace_lanes(machine, states, going, stepped)
             steps[going] += 1
         ended = machine.playout(states, rng, 0)
         if 2 * ended.finished.sum() > len(states):

@@ -15,7 +15,7 @@ from ggp.belief import Bags, PathTree
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.sampler import Setting
 from ggp.machine.arrays import offsets_of, segment_ids
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, replace_lanes
 from ggp.search.moves import MoveLists
 
 
@@ -176,9 +176,7 @@ def collapse(machine: Machine, states: States, rng: np.random.Generator) -> Coll
         pending = pending[forced]
         by_chance[pending] |= had_chance
         successors = machine.step(states.take(pending), pending_joint).states
-        order = np.arange(len(states))
-        order[pending] = len(states) + np.arange(len(pending))
-        states = machine.concatenate([states, successors]).take(order)
+        states = replace_lanes(machine, states, pending, successors)
         terminal[pending] = machine.terminal(successors)
         pending = pending[~terminal[pending]]
     return Collapsed(states, terminal, by_chance)

@@ -448,13 +448,11 @@ class Orders:
         for literal, later in zip(order, reversed(needs), strict=False):
             place, args = located(literal.atom, self.rules)
             seen = [variable.name for arg in args for variable in variables(arg)]
+            used = later | {name for name in seen if seen.count(name) > 1}
             pattern = ""
             for arg in args:
-                is_single = isinstance(arg, Variable) and seen.count(arg.name) == 1
-                names = names_in(arg)
-                pattern += (
-                    "k" if names <= bound else "-" if is_single and not names & later else "f"
-                )
+                is_unused = isinstance(arg, Variable) and arg.name not in used
+                pattern += "k" if names_in(arg) <= bound else "-" if is_unused else "f"
             conditions.append(PlacedCondition(literal, place, args, pattern))
             if literal.binds:
                 bound.update(seen)

@@ -17,7 +17,7 @@ import numpy as np
 from ggp.errors import MachineError
 from ggp.labs.learning.env.kernels import U64, Bools, TurnTapes, make_turns
 from ggp.machine.arrays import rows_of_bits, words_for
-from ggp.machine.base import FloatArray, IntArray, Machine, States, player_roles
+from ggp.machine.base import FloatArray, IntArray, Machine, States, player_roles, replace_lanes
 from ggp.machine.circuit import FALSE, Literals, Outputs
 from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.on_circuit import on_circuit
@@ -162,9 +162,7 @@ class MachineEngine:
         percepts = np.zeros((len(states), len(self._players), self._percept_words), dtype=np.uint64)
         for player, role in enumerate(self._players):
             percepts[lanes, player] = self._percept_bits(stepped.percepts[:, role])
-        rows = np.arange(len(states))
-        rows[lanes] = len(states) + np.arange(len(lanes))
-        successors = machine.concatenate([states, stepped.states]).take(rows)
+        successors = replace_lanes(machine, states, lanes, stepped.states)
         seen = np.ascontiguousarray(percepts.reshape(len(states), -1).T)
         return AfterTurn(successors, self.look(successors), seen)
 
