@@ -85,9 +85,10 @@ class PathTree:
             moves: `[B]` the move that was executed for the role, or `UNKNOWN`.
             percepts: `[B]` percept id, or `UNKNOWN`.
             refused: `[B]` a move that the role certainly submitted in time but that was not
-                executed: so it was illegal, and the executed move was drawn at random. `DRAWN`
-                if only the draw is known; `UNKNOWN` if the role chose the executed move
-                itself, or nothing is known. Default: `UNKNOWN`.
+                executed: so it was illegal, and the executed move was drawn at random. If the
+                executed move is `UNKNOWN`, it is the submitted one where that is legal, else one
+                drawn at random. `DRAWN` if only the draw is known; `UNKNOWN` if the role chose the
+                executed move itself, or nothing is known. Default: `UNKNOWN`.
         """
         rows = np.empty((len(nodes), 4), dtype=np.int64)
         rows[:, 0], rows[:, 1], rows[:, 2] = nodes, moves, percepts
@@ -192,7 +193,10 @@ class PathTree:
             return f"{move_text} / {percepts_text}"
         if refused == DRAWN:
             return f"{move_text} / {percepts_text} / drawn"
-        return f"{move_text} / {percepts_text} / not {self._machine.move_text(refused)}"
+        submitted = self._machine.move_text(refused)
+        if move == UNKNOWN:
+            return f"{submitted} or ? / {percepts_text}"
+        return f"{move_text} / {percepts_text} / not {submitted}"
 
     def prune(self, living: IntArray, pinned: IntArray) -> IntArray:
         """Forget all paths but these: living paths, their continuations, held paths, and the

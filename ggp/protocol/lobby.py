@@ -168,7 +168,12 @@ class Lobby:
         return replace(receipt, ended=(*ended, *receipt.ended))
 
     def answer(
-        self, ask: Ask, move: str | None, now: float, believed: History | None = None
+        self,
+        ask: Ask,
+        move: str | None,
+        now: float,
+        believed: History | None = None,
+        tried: int = 0,
     ) -> str:
         """The text of the answer to a question: one line, in the server's spelling.
 
@@ -180,11 +185,12 @@ class Lobby:
             now: when the text is sent; an answer after the clock's end counts as late.
             believed: the first of `ask.history` and `ask.doubts` that certainly fits; None if that
                 is unknown.
+            tried: number of the first of them for which no particle was found.
         """
         session = self._sessions.numbered(ask.match)
         if session is None:
             return move or NIL if ask.wants_move else READY
-        return session.answer(ask, move, now, believed)
+        return session.answer(ask, move, now, believed, tried)
 
     def abandoned(self, ask: Ask) -> None:
         """Record that all clients waiting for the answer to a question seem to be gone.
@@ -217,7 +223,12 @@ class Lobby:
         if session is not None and session.is_live:
             self._sessions.take_place(session)
 
-    def resume(self, now: float, listens_since_s: float | None = None) -> None:
+    def resume(
+        self,
+        now: float,
+        listens_since_s: float | None = None,
+        alive_s: Mapping[int, float] | None = None,
+    ) -> None:
         """Record that all live matches continue after our server was down.
 
         A game server that stays silent for one more clock counts as gone.
@@ -226,9 +237,11 @@ class Lobby:
             now: seconds on the same clock.
             listens_since_s: since when messages arrive here; default: now. Messages sent between
                 the latest that arrived and this time are lost.
+            alive_s: by match, when our server was surely alive for the last time, if that is known.
         """
         for session in self.live:
-            session.resume(now, now if listens_since_s is None else listens_since_s)
+            since_s = now if listens_since_s is None else listens_since_s
+            session.resume(now, since_s, (alive_s or {}).get(session.serial))
 
     def forget(self, now: float) -> tuple[int, ...]:
         """Forget silent matches; returns the numbers of matches that need no worker any more."""

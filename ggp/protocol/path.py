@@ -17,7 +17,7 @@ like a duplicate may be a new turn, and both stay possible.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ggp.errors import RemoteProtocolError
@@ -39,6 +39,8 @@ class Answered:
     Attributes:
         submitted: our answer; None if there is none yet.
         in_time: whether it was certainly in time.
+        is_sound: whether it was legal if the history is right, so that it was executed if it was
+            in time; else the server may have replaced it.
         is_open: whether the server is still waiting, according to our clock.
         is_lost: whether the connection broke before the answer was sent, so that the server may
             ask once more.
@@ -46,6 +48,7 @@ class Answered:
 
     submitted: str | None = None
     in_time: bool = False
+    is_sound: bool = False
     is_open: bool = False
     is_lost: bool = False
 
@@ -97,7 +100,12 @@ class Path:
         return self._hypotheses.history
 
     def read(
-        self, message: Play | Stop, answers: Mapping[int, Answered], *, was_deaf: bool = False
+        self,
+        message: Play | Stop,
+        answers: Mapping[int, Answered],
+        *,
+        was_deaf: bool = False,
+        was_down: bool = False,
     ) -> Reading:
         """The meaning of a message; changes nothing.
 
@@ -106,13 +114,14 @@ class Path:
             answers: the questions so far and their answers, by turn.
             was_deaf: whether messages may have been lost since the previous one, because nobody
                 listened.
+            was_down: whether we were restarted since then.
 
         Raises:
             RemoteProtocolError: the turn is beyond `MAX_TURN`, or too many turns are missing.
         """
         news = read_news(message, self._outline, self._role, shows_moves=self._shows_moves)
         is_doubtful = was_deaf or self._hypotheses.is_doubtful
-        turn = self._turn_of(message, news, answers, is_doubtful=is_doubtful)
+        turn = self._turn_of(message, news, answers, is_doubtful=is_doubtful, was_down=was_down)
         if turn > MAX_TURN:
             raise RemoteProtocolError(
                 f"match {message.match_id} goes on beyond the limit of {MAX_TURN} turns"
@@ -180,15 +189,6 @@ class Path:
         self.started_again = False
         self._texts[self.turn] = terms
 
-    def may_be_new(self, reading: Reading, deaf: int) -> None:
-        """Record that a message without a number, taken for a duplicate, may be a new turn.
-
-        Args:
-            deaf: see `follow`.
-        """
-        if reading.news is not None:
-            self._hypotheses.doubt_duplicate(_turn(reading.news, Answered()), deaf)
-
     def ended(self, message: Stop | Abort, answers: Mapping[int, Answered]) -> History:
         """The whole path, completed by the message that ends the match.
 
@@ -209,19 +209,17 @@ class Path:
         """Other readings of the messages, likeliest first, in case no particle fits the history.
 
         In order: the server sends joint moves rather than percepts, if all terms may be either;
-        what looked like a duplicate after we were down was a new turn; another move than our latest
-        answer was executed, if everything fitted before; other turns were lost while we were down;
+        other turns were lost while we were down; another move than our latest answer was executed,
+        if everything fitted before;
         the latest message, if it has no number, is a duplicate; assumed moves were not executed,
         and answers were late; turns were lost although we seem to have received everything.
         """
         # Percepts rarely look like moves turn after turn.
         as_moves = self._as_moves(self.history) if message.turn is None else None
         doubts = [] if as_moves is None else [as_moves]
-        lost, likely = self._hypotheses.lost, self._hypotheses.num_likely
-        doubts += lost[:likely]
+        doubts += self._hypotheses.lost
         if self._hypotheses.fitted_before:
             doubts.append((*self.history[:-1], *without_assumptions(self.history[-1:])))
-        doubts += lost[likely:]
         sent_before = {self._texts.get(turn) for turn in range(self.turn or 0)} | self._old_texts
         if message.turn is None and message.terms in sent_before:
             doubts.append(self.history[:-1])
@@ -229,15 +227,28 @@ class Path:
         doubts += self._hypotheses.missed
         return tuple(doubt for doubt in dict.fromkeys(doubts) if doubt != self.history)
 
-    def believe(self, history: History) -> None:
-        """Accept the history, or one of the `doubts`, as the right one."""
-        if history == self._as_moves(self.history):
-            self._take_for_moves()
-        self._hypotheses.settle(history)
-        if self.turn is not None and len(history) != self.turn:
+    def judge(self, readings: Sequence[History], right: History | None, tried: int) -> History:
+        """Accept one of the readings as the right one, or prefer those that were not tried.
+
+        Args:
+            readings: the history, and its `doubts`.
+            right: the first for which particles were found; None if that is unknown.
+            tried: number of the first readings for which none was found.
+
+        Returns:
+            the history from now on.
+        """
+        if right is not None and right in readings:
+            if right == self._as_moves(self.history):
+                self._take_for_moves()
+            self._hypotheses.settle(right)
+        else:
+            self._hypotheses.postpone(readings[:tried])
+        if self.turn is not None and len(self.history) != self.turn:
             text = self._texts.pop(self.turn)
-            self.turn = len(history)
+            self.turn = len(self.history)
             self._texts.setdefault(self.turn, text)
+        return self.history
 
     def _take_for_moves(self) -> None:
         """Read terms that may be percepts or a joint move as the latter, now and in the past."""
@@ -269,6 +280,7 @@ class Path:
         answers: Mapping[int, Answered],
         *,
         is_doubtful: bool,
+        was_down: bool,
     ) -> int:
         if message.turn is not None:
             nothing = message.last_move is None and not message.terms
@@ -284,7 +296,10 @@ class Path:
             shows_moves = not (self._outline.is_gdl2 or self._outline.may_hide)
             if is_first or self.started_again or shows_moves:
                 return 0
-        repeated = self._same_text(current, message, news, latest, is_doubtful=is_doubtful)
+        # No known server repeats a message whose connection broke: it goes on with the next turn.
+        repeated = None
+        if not was_down:
+            repeated = self._same_text(current, message, news, latest, is_doubtful=is_doubtful)
         return current + 1 if repeated is None else repeated
 
     def _same_text(
@@ -310,9 +325,9 @@ class Path:
 
 
 def _turn(news: News, answer: Answered) -> PathTurn:
-    """A turn of the history; if no move was sent, our answer is assumed, if it was in time."""
+    """A turn of the history; if no move was sent, our answer is assumed, if it was certain."""
     turn = PathTurn(news.move, news.percepts, answer.submitted, answer.in_time, joint=news.joint)
-    if news.move is None and answer.in_time:
+    if news.move is None and answer.in_time and answer.is_sound:
         return replace(turn, move=answer.submitted, assumed=True)
     return turn
 
@@ -329,7 +344,8 @@ def _turn(news: News, answer: Answered) -> PathTurn:
 # So the match keeps all of these as *hypotheses*, likeliest first, and every later message extends
 # each of them. Only a worker, which knows the rules, can refute one: if no particle fits a history,
 # the history is wrong, and so are all its continuations. `settle` receives the history that fits.
-# Hypotheses before it were tried and are dropped; those after it are kept in case it is refuted.
+# Hypotheses before it were tried in vain and come last; for a search may fail, and a wrong history
+# may fit for some turns.
 
 MAX_LOST = 3
 """Consecutive turns that may have been lost although we seem to have received everything."""
@@ -350,14 +366,12 @@ class Hypotheses:
     Attributes:
         history: the likeliest.
         lost: alternatives since turns may have been lost while we were down, likeliest first.
-        num_likely: number of the first of `lost` that are as likely as the history.
         missed: alternatives with turns lost although we seem to have received everything.
     """
 
     def __init__(self) -> None:
         self.history: History = ()
         self.lost: tuple[History, ...] = ()
-        self.num_likely = 0
         self.missed: tuple[History, ...] = ()
         self._began_anew = False
         self._is_settled = True
@@ -376,7 +390,7 @@ class Hypotheses:
     def rewrite(self, history: History) -> None:
         """Replace all hypotheses by a history that is certain."""
         self.history, self.lost, self.missed = history, (), ()
-        self._began_anew, self.num_likely = False, 0
+        self._began_anew = False
 
     def begin_anew(self) -> None:
         """Begin the history of another match with the same id; keep the old one as a hypothesis.
@@ -385,7 +399,7 @@ class Hypotheses:
         """
         self.lost = (self.history, *self.lost)[: MAX_HYPOTHESES - 1]
         self.history, self.missed = (), ()
-        self._began_anew, self.num_likely = True, 0
+        self._began_anew = True
 
     def extend(self, last: PathTurn, deaf: int | None = None) -> None:
         """Add a turn.
@@ -397,10 +411,12 @@ class Hypotheses:
         """
         self._is_settled = False
         # If the match goes on, our answer to the supposed first message is not an answer to it.
-        without_answer = _without_answer(last) if self._began_anew else last
+        in_others = _without_answer(last) if self._began_anew else last
+        if in_others.assumed:  # it was chosen for our history: in others it may have been illegal
+            in_others = replace(in_others, move=None, assumed=False)
         self._began_anew = False
         if deaf is None:
-            self.lost = tuple((*lost, without_answer) for lost in self.lost)
+            self.lost = tuple((*lost, in_others) for lost in self.lost)
             # Alternatives of earlier turns remain only if it is still unknown which fits.
             earlier = tuple((*missed, last) for missed in self.missed)
             missed = tuple(with_lost(self.history, last, num) for num in range(1, MAX_LOST + 1))
@@ -409,20 +425,14 @@ class Hypotheses:
             return
         histories = (self.history, *self.lost, *self.missed)
         ranked = [
-            (rank + order, with_lost(base, last, num))
+            (rank + order, with_lost(base, in_others if rank else last, num))
             for rank, base in enumerate(histories)
             for order, num in enumerate(likely_numbers(deaf))
         ]
-        self._num_fits = self.num_likely = 0
+        self._num_fits = 0
         ranked.sort(key=lambda entry: entry[0])
         self.history, *rest = dict.fromkeys(history for _, history in ranked[:MAX_HYPOTHESES])
         self.lost, self.missed = tuple(rest), ()
-
-    def doubt_duplicate(self, last: PathTurn, deaf: int) -> None:
-        """Add the hypotheses that a message was not a duplicate but a turn; see `extend`."""
-        new = (with_lost(self.history, last, num) for num in likely_numbers(deaf))
-        self.lost = (*new, *self.lost)[: MAX_HYPOTHESES - 1]
-        self._is_settled, self.num_likely = False, 1
 
     def read_anew(self, read: Callable[[History], History | None]) -> None:
         """Apply another reading of the messages to each history that allows it."""
@@ -432,16 +442,26 @@ class Hypotheses:
 
     def settle(self, history: History) -> None:
         """Record that a history is the first that fits, in the order `history`, `lost`, others."""
+        if history in self.lost:
+            index = self.lost.index(history)
+            self.lost = (*self.lost[index + 1 :], self.history, *self.lost[:index])
         if history != self.history:
-            index = self.lost.index(history) + 1 if history in self.lost else len(self.lost)
-            if history[:-1] == self.history[:-1]:
-                index = self.num_likely  # it differs only in the latest turn, and was tried next
-            self.history, self.lost = history, self.lost[index:]
-            self._num_fits = self.num_likely = 0
+            self.history, self._num_fits = history, 0
         self._num_fits += 1
         if self._num_fits > ENOUGH_FITS:
-            self.lost, self.num_likely = (), 0
+            self.lost = ()
         self.missed, self._is_settled = (), True
+
+    def postpone(self, histories: Collection[History]) -> None:
+        """Put alternatives before histories for which no particle was found, in the order in which
+        these were tried: a search that failed would fail again, and take the time of others."""
+        if self.lost:
+            known = (self.history, *self.lost)
+            order = sorted(known, key=lambda history: history in histories)
+            if order[0] != self.history:
+                self._num_fits = 0
+            self.history, *rest = order
+            self.lost = tuple(rest)
 
 
 def likely_numbers(deaf: int) -> list[int]:
@@ -465,8 +485,7 @@ def with_lost(history: History, last: PathTurn, num: int) -> History:
     """
     if num == 0:
         return (*history, last)
-    move = last.submitted if last.in_time else None
-    answered = PathTurn(move, None, last.submitted, last.in_time, assumed=move is not None)
+    answered = PathTurn(submitted=last.submitted, in_time=last.in_time)
     return (*history, answered, *[PathTurn()] * (num - 1), _without_answer(last))
 
 
@@ -503,7 +522,8 @@ class PathTurn:
         percepts: our percepts, sorted; None if unknown. In plain GDL these are the joint move, as
             `(did ROLE MOVE)`, like the percepts of machines of plain GDL games.
         submitted: our answer; None if there was none.
-        in_time: whether the answer was certainly in time.
+        in_time: whether the answer was certainly in time. If the move is unknown, it was then
+            executed wherever it was legal.
         assumed: whether the server sent no move, so that `move` is our answer, given in time.
         joint: the received terms in the order of the roles, if they were read as percepts and may
             also be a joint move; None otherwise. It is not part of the path.
@@ -527,6 +547,11 @@ class PathTurn:
 def was_replaced(turn: PathTurn) -> bool:
     """Whether another move than ours was executed, which was late or illegal."""
     return None not in (turn.move, turn.submitted) and turn.move != turn.submitted
+
+
+def lacks_moves(turns: Iterable[PathTurn]) -> bool:
+    """Whether some move that was executed for us is unknown."""
+    return any(turn.move is None for turn in turns)
 
 
 History = tuple[PathTurn, ...]

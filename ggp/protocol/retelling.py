@@ -21,12 +21,14 @@ since the log began, and `event`:
 | `end` | `why`: `stop`, `abort`, `silent`, `gave way` (to another match; may be resumed), |
 | | `replaced`, `server ended`, `log full` |
 | `resumed` | the match goes on: our server was restarted, or there is room again; |
-| | `listens_at`: the time, on the scale of `t`, from which messages can arrive; null if always |
+| | `listens_at`: the time, on the scale of `t`, from which messages can arrive; null if always; |
+| | `alive_at`: when the earlier server was surely alive for the last time, or null |
 
 A `decision` has `turn` (turns played before it), `move` (canonical KIF), `source` (`thinker`,
 `understudy`, `last resort`), `final` (false if time was up, and this is the best move so far),
 `reading` (which reading of ambiguous messages the particles fit: 0 for the history, n for the n-th
-of `Ask.doubts`, null if unknown) and the fields of `ggp.players.Decision`: `values` (a list of
+of `Ask.doubts`, null if unknown), `tried` (of how many of the first of them no particle was found)
+and the fields of `ggp.players.Decision`: `values` (a list of
 `move`, `value`, `stderr`, `visits`), `particles`, `exact`, `states_visited`, `seconds`, `fault`,
 `probabilities` (by move, or null). These fields are null if no worker decided.
 
@@ -75,6 +77,7 @@ class Retelling:
         self._role: str | None = None
         self._move: str | None = None
         self._fitting_history: History | None = None
+        self._tried = 0
 
     def tell(self, event: Mapping[str, Any], at_s: float) -> Receipt | None:
         """Replay one line; returns the lobby's receipt if the line is a received message.
@@ -95,20 +98,25 @@ class Retelling:
                 request = Request(str(event["text"]), at_s, peer, receiver, self._role)
                 receipt = self._lobby.receive(request, at_s)
                 self.opening = receipt.began or self.opening
-                self.ask, self._move, self._fitting_history = receipt.ask or ask, None, None
+                self.ask, self._move = receipt.ask or ask, None
+                self._fitting_history, self._tried = None, 0
                 return receipt
             case "decision" if ask is not None:
                 self._move = str(event["move"])
                 self._fitting_history = ask.reading(event["reading"])
+                self._tried = int(event.get("tried", 0))
             case "sent" if ask is not None and event.get("turn") in (None, ask.turn):
-                self._lobby.answer(ask, self._move, at_s, self._fitting_history)
+                fitting, tried = self._fitting_history, self._tried
+                self._lobby.answer(ask, self._move, at_s, fitting, tried)
             case "backend":
                 self.backend = str(event["backend"])
             case "resumed" if self.opening is not None:
                 session = self._lobby.session(self.opening.match)
+                zero_s, alive_at_s = at_s - float(event["t"]), event.get("alive_at")
                 listens_at_s = event.get("listens_at")
                 if session is not None and listens_at_s is not None:
-                    session.resume(at_s, at_s - float(event["t"]) + float(listens_at_s))
+                    alive_s = None if alive_at_s is None else zero_s + float(alive_at_s)
+                    session.resume(at_s, zero_s + float(listens_at_s), alive_s)
             case "undelivered" if ask is not None and event.get("turn") == _turn_of(ask):
                 self._lobby.undelivered(ask)
             case "end" if event["why"] == GAVE_WAY and self.opening is not None:

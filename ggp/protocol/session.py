@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from ggp.errors import LocalProtocolError
 from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Message, Play, Start, Stop
-from ggp.protocol.path import Answered, History, Path, Reading, turns_within
+from ggp.protocol.path import Answered, History, Path, Reading, lacks_moves, turns_within
 from ggp.protocol.spelling import Outline, outline
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 
@@ -85,12 +85,15 @@ class _Question:
     submitted: str | None = None
     reply: str | None = None
     in_time: bool = False
+    is_sound: bool = False
     is_lost: bool = False
 
     def answered(self, now: float) -> Answered:
         waits = now <= self.ends_at_s
         is_open = self.ask is not None and waits
-        return Answered(self.submitted, self.in_time, is_open, self.is_lost and waits)
+        return Answered(
+            self.submitted, self.in_time, self.is_sound, is_open, self.is_lost and waits
+        )
 
 
 class Questions:
@@ -226,6 +229,10 @@ NUM_TURN_TIMES = 8
 MIN_TURN_S = 0.05
 """Assumed duration of a turn in which only others move."""
 
+QUICK = 2.0
+"""The others are quick if a turn of the latest ones took at most this many pauses in all: the usual
+time from our answer to the next message."""
+
 WAIT_S = 1.5
 """Time after the end of a clock in which the next message may arrive: real servers wait a second
 for late answers."""
@@ -294,6 +301,7 @@ class Session:
         self.heard_at_s = 0.0
         self.resumed_at_s: float | None = None
         self.listens_since_s: float | None = None
+        self._alive_s: float | None = None  # for the last time before a restart, if that is known
         self.is_abandoned = False
         self.has_place = True
         self._path = Path(self.outline, self.role)
@@ -376,9 +384,11 @@ class Session:
     def read(self, message: Play | Stop, now: float) -> tuple[Reading, Mapping[int, Answered]]:
         """The meaning of a turn for this role, and our answers so far; raises as `receive` does."""
         answers, was_deaf = self._questions.answers(now), self._deaf_turns(now) is not None
-        return self._path.read(message, answers, was_deaf=was_deaf), answers
+        was_down = self.resumed_at_s is not None
+        reading = self._path.read(message, answers, was_deaf=was_deaf, was_down=was_down)
+        return reading, answers
 
-    def resume(self, now: float, listens_since_s: float) -> None:
+    def resume(self, now: float, listens_since_s: float, alive_s: float | None = None) -> None:
         """Record that we were restarted: the answer to an open question is lost unless the server
         asks again.
 
@@ -386,8 +396,9 @@ class Session:
             now: the time.
             listens_since_s: since when messages arrive: they wait in the queue of a socket that
                 outlived us, and are not lost.
+            alive_s: when we were surely alive for the last time; None if that is unknown.
         """
-        self.resumed_at_s = now
+        self.resumed_at_s, self._alive_s = now, alive_s
         if listens_since_s > self.heard_at_s:
             self.listens_since_s = listens_since_s
         if self._questions.open is not None:
@@ -399,7 +410,12 @@ class Session:
         self._close_open()
 
     def answer(
-        self, ask: Ask, move: str | None, now: float, believed: History | None = None
+        self,
+        ask: Ask,
+        move: str | None,
+        now: float,
+        believed: History | None = None,
+        tried: int = 0,
     ) -> str:
         """The text of the answer to a question; the first answer to it is final.
 
@@ -409,9 +425,10 @@ class Session:
             now: when the text is sent.
             believed: the first of `ask.history` and `ask.doubts` that certainly fits; None if that
                 is unknown.
+            tried: number of the first of them for which no particle was found.
         """
         if ask.wants_move:
-            text = self._answer_move(ask, move, now, believed)
+            text = self._answer_move(ask, move, now, believed, tried)
         else:
             self._close(ask)
             text = READY
@@ -419,7 +436,9 @@ class Session:
             self.outline = _NO_RULES  # this was the last answer that needed it for spelling
         return text
 
-    def _answer_move(self, ask: Ask, move: str | None, now: float, believed: History | None) -> str:
+    def _answer_move(
+        self, ask: Ask, move: str | None, now: float, believed: History | None, tried: int
+    ) -> str:
         question = self._questions.find(ask)
         if question is None:
             return self._spelled(move)  # the turn was taken back
@@ -428,9 +447,12 @@ class Session:
             question.submitted, question.reply = move, self._spelled(move)
             self._answered_at_s = now
             question.in_time = was_open and not question.is_lost and now <= question.ends_at_s
-            if was_open and believed is not None and believed in (ask.history, *ask.doubts):
-                self._path.believe(believed)
-                question = self._questions.move(question, ask.turn, len(believed))
+            if was_open:
+                readings = (ask.history, *ask.doubts)
+                # Only a role that knows its own moves knows which of them are legal.
+                question.is_sound = believed in readings and not lacks_moves(believed or ())
+                history = self._path.judge(readings, believed, tried)
+                question = self._questions.move(question, ask.turn, len(history))
         return question.reply or self._spelled(move)
 
     def abandoned(self, ask: Ask) -> None:
@@ -477,7 +499,7 @@ class Session:
             return self._receive_late(message)
         answers = self._questions.answers(now)
         deaf = self._deaf_turns(now)
-        reading = self._path.read(message, answers, was_deaf=deaf is not None)
+        reading, _ = self.read(message, now)
         action = self._step(reading.event)
         notes = odd_turn(reading, len(self.history), answers)
         match action:
@@ -494,8 +516,6 @@ class Session:
             case Action.REPEAT:
                 if reading.event is Event.PLAY_LATE:
                     self._path.follow(message, reading, answers)
-                elif deaf is not None and message.turn is None:
-                    self._path.may_be_new(reading, deaf)
                 question = self._questions.of(reading.turn)
                 return self._as_before(reading.event, question, notes)
         return Receipt(event=reading.event, reply=BUSY, notes=notes)
@@ -508,19 +528,27 @@ class Session:
         clock_s = float(self.start.play_clock_s)
         middle, since_s = len(self._turn_times) // 2, self.heard_at_s
         times, pauses = map(sorted, zip(*self._turn_times or [(clock_s, clock_s)], strict=True))
-        turn_s = max(times[middle], MIN_TURN_S)
+        turn_s, pause_s = (max(ordered[middle], MIN_TURN_S) for ordered in (times, pauses))
+        until_s = min(self.listens_since_s, now)
+        alive_s = self._alive_s if self._turn_times and times[0] <= QUICK * pause_s else None
+        if alive_s is not None:
+            turn_s = pause_s  # only we take time
+            until_s = min(until_s, now - turn_s / 2)  # and the next turn begins now
         if self.dialect is None:
             first_s = self.start.start_clock_s + turn_s
-        elif self._questions.open is not None:
-            # A server that did not notice the broken connection has waited for its clock to end.
+        elif self._answered_at_s > self.heard_at_s:  # no turn is lost while the server waits for us
+            first_s, since_s = pause_s, self._answered_at_s
+        elif self._questions.open is None:
+            first_s = turn_s
+        elif alive_s is not None:
+            # The server goes on when the connection breaks.
+            first_s, since_s = pause_s, max(alive_s, self.heard_at_s)
+        else:
+            # A server that waits for others has waited for its clock to end.
             first_s = clock_s
             if now - self.heard_at_s <= clock_s + WAIT_S:
                 return 0
-        elif self._answered_at_s > self.heard_at_s:  # no turn is lost while the server waits for us
-            first_s, since_s = pauses[middle], self._answered_at_s
-        else:
-            first_s = turn_s
-        return turns_within(min(self.listens_since_s, now) - since_s, first_s, turn_s)
+        return turns_within(until_s - since_s, first_s, turn_s)
 
     def _receive_late(self, message: Play) -> Receipt:
         """Handle a turn of a match that is over: it may be a duplicate of the last turn."""

@@ -37,6 +37,9 @@ AT_ONCE_S = 0.25
 FORGET_EVERY_S = 5.0
 """Seconds between two searches for silent matches."""
 
+BEAT_S = 0.1
+"""Seconds between two signs in a match's log that the server is alive."""
+
 SHOW_S = 0.05
 """Time from a start or an answer to the snapshot for the operator."""
 
@@ -134,6 +137,7 @@ class Host:
             self._go_on(restored)
         self._show()
         self._background.start(self._forget())
+        self._background.start(self._beat())
         if self._prepare is not None:
             self._background.start(self._get_ready(self._prepare))
 
@@ -265,7 +269,8 @@ class Host:
         match_id = opening.start.match_id
         log = self._logs.resume(restored.path, match_id, restored.began_s)
         if restored.has_place:
-            self._new_match(opening, log).resume(restored.ask, self._listens_since_s, backend)
+            match = self._new_match(opening, log)
+            match.resume(restored.ask, self._listens_since_s, restored.alive_s, backend)
         else:
             log.close()
             self._gave_way[match_id, opening.role] = _GaveWay(log, backend)
@@ -346,9 +351,9 @@ class Host:
 
     async def _answer(self, ask: Ask) -> str:
         match = self._matches.get(ask.match)
-        move, believed = (None, None) if match is None else await match.answer(ask)
+        move, believed, tried = (None, None, 0) if match is None else await match.answer(ask)
         self._show_soon()
-        return self.lobby.answer(ask, move, time.monotonic(), believed)
+        return self.lobby.answer(ask, move, time.monotonic(), believed, tried)
 
     async def _end(self, serial: int, why: str = "silent", path: History = ()) -> None:
         self._num_replies.pop(serial, None)
@@ -368,6 +373,13 @@ class Host:
         await prepare()
         await self._nursery.load()
         self.lobby.is_preparing = False
+
+    async def _beat(self) -> None:
+        """Let the logs tell when the server died: how many turns it misses depends on it."""
+        while True:
+            await asyncio.sleep(BEAT_S)
+            for match in self._matches.values():
+                match.log.beat()
 
     async def _forget(self) -> None:
         while True:

@@ -120,17 +120,23 @@ class HostedMatch:
         self.pair.start(time.monotonic() + start.play_clock_s)
 
     def resume(
-        self, ask: Ask | None, listens_since_s: float | None = None, backend: str | None = None
+        self,
+        ask: Ask | None,
+        listens_since_s: float | None = None,
+        alive_s: float | None = None,
+        backend: str | None = None,
     ) -> None:
         """Continue after the latest question of a match that had workers before.
 
         Args:
             ask: that question.
             listens_since_s: since when messages arrive here, on `time.monotonic`; None if always.
+            alive_s: see `Session.resume`.
             backend: the backend on which it began; None if unknown.
         """
-        listens_at = None if listens_since_s is None else self.log.seconds_at(listens_since_s)
-        self.log.write("resumed", listens_at=listens_at)
+        times = {"listens_at": listens_since_s, "alive_at": alive_s}
+        seconds = {k: None if t is None else self.log.seconds_at(t) for k, t in times.items()}
+        self.log.write("resumed", **seconds)
         _log.warning("match %s goes on: we are %s", self._name, _safe(self.role))
         if backend is not None:
             self.pair.settle(backend)
@@ -140,8 +146,9 @@ class HostedMatch:
             self._history = ask.history
             self.pair.catch_up(ask.history)
 
-    async def answer(self, ask: Ask) -> tuple[str | None, History | None]:
-        """A move, if one is known and wanted, and the reading of the question that it fits."""
+    async def answer(self, ask: Ask) -> tuple[str | None, History | None, int]:
+        """A move, if one is known and wanted, the reading of the question that it fits, and the
+        number of readings tried in vain."""
         self._history = ask.history
         try:
             if ask.wants_move:
@@ -153,13 +160,13 @@ class HostedMatch:
                 self._tally.add(choice, time.monotonic() - ask.asked_at_s)
                 if choice.decision is None or choice.decision.fault is not None:
                     self.fault(ask.turn)
-                return choice.move, ask.reading(choice.reading)
+                return choice.move, ask.reading(choice.reading), choice.tried
             await self.pair.get_ready(ask.number, ask.deadline_s)
             self._tell_beginning()
         except Exception as error:  # a bug of ggp must not cost the match
             _log.exception("match %s", self._name)
             self.log.write("note", text=f"{type(error).__name__}: {error}")
-        return None, None
+        return None, None, 0
 
     def fault(self, turn: int) -> None:
         """Count a fault in the move of a turn, at most one for each turn."""
@@ -260,7 +267,7 @@ def _log_choice(log: MatchLog, turn: int, choice: MoveToSend) -> None:
         "decision",
         **fields
         | {"turn": turn, "move": choice.move, "source": choice.source, "final": choice.final}
-        | {"reading": choice.reading},
+        | {"reading": choice.reading, "tried": choice.tried},
     )
 
 

@@ -54,6 +54,7 @@ class Restored:
         opening: the original beginning.
         path: of its log.
         began_s: when the log began, on `time.monotonic`; negative if before the system started.
+        alive_s: when the earlier server was surely alive for the last time.
         ask: the latest question; None if there was none.
         has_place: whether it needs workers; otherwise it is remembered, and may find room.
         backend: the backend on which it began; None before that.
@@ -62,6 +63,7 @@ class Restored:
     opening: Opening
     path: Path
     began_s: float
+    alive_s: float
     ask: Ask | None
     has_place: bool = True
     backend: str | None = None
@@ -87,7 +89,7 @@ def restore(
             continue
         if restored is not None:
             replayed.append(restored)
-    lobby.resume(now, listens_since_s)
+    lobby.resume(now, listens_since_s, {m.opening.match: m.alive_s for m in replayed})
     lobby.forget(now)
     going_on = []
     for match in replayed:
@@ -141,7 +143,9 @@ def _replay(
     path: Path, events: list[Mapping[str, Any]], lobby: Lobby, now: float
 ) -> Restored | None:
     # Logs have the time of day, since the clock of the lobby restarts with the system.
-    began_s = datetime.fromisoformat(events[0]["time"]).timestamp() - time.time() + now
+    zero_s = now - time.time()
+    began_s = datetime.fromisoformat(events[0]["time"]).timestamp() + zero_s
+    alive_s = min(path.stat().st_mtime + zero_s, now)
     retold = Retelling(lobby)
     for event in events:
         # The system's clock may have been changed: no event may seem later than now.
@@ -149,7 +153,7 @@ def _replay(
     opening = retold.opening
     if opening is None:
         return None
-    return Restored(opening, path, began_s, retold.ask, backend=retold.backend)
+    return Restored(opening, path, began_s, alive_s, retold.ask, backend=retold.backend)
 
 
 MAX_BYTES = 256 << 20
@@ -256,6 +260,12 @@ class MatchLog:
                 self.path.with_suffix(BELIEFS_SUFFIX).unlink(missing_ok=True)
                 self._count(-self._beliefs_bytes)
                 self._beliefs_bytes = 0
+
+    def beat(self) -> None:
+        """Let the time of the file tell that the server is alive."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                os.utime(self._file.fileno())
 
     def seconds_at(self, time_s: float) -> float:
         """The value of `t` at a time of `time.monotonic`."""

@@ -52,9 +52,10 @@ def doors(numbers: int, turns: int = 4) -> str:
 
 
 class Turn(NamedTuple):
-    """The seer's part of a turn; `refused` is "drawn" if the move was drawn for another reason."""
+    """The seer's part of a turn; `refused` is "drawn" if the move was drawn for another reason, and
+    without a move it is the one that was submitted."""
 
-    move: str
+    move: str | None
     percepts: tuple[str, ...] | None = ()
     refused: str | None = None
 
@@ -70,6 +71,8 @@ MATCHES: list[list[Turn]] = [
     [WAIT, REFUSED, CHOSEN],
     [WAIT, DRAWN_ONE, REFUSED],
     [WAIT, Turn("(go 1)", None, "(go 5)"), DRAWN_ONE],
+    [WAIT, Turn(None, ("low",), "(go 5)")],
+    [WAIT, Turn(None, None, "(go 3)"), REFUSED],
 ]
 
 
@@ -80,16 +83,19 @@ def posterior(machine: Machine, turns: Sequence[Turn]) -> dict[Fluents, float]:
         old_layer, layer = layer, {}
         for state, weight in old_layer.values():
             our_moves = [machine.move_text(m) for m in machine.legal(state, SEER).values.tolist()]
+            move, is_chosen = turn.move, turn.refused is None
             if turn.refused in our_moves:
-                continue
+                if move is not None:
+                    continue
+                move, is_chosen = turn.refused, True
             for row, prior in joint_moves(machine, state):  # each of ours is as likely as any
-                if machine.move_text(row[SEER]) != turn.move:
+                if move not in (None, machine.move_text(row[SEER])):
                     continue
                 stepped = machine.step(state, np.array([row]))
                 seen = machine.percept_texts(int(stepped.percepts[0, SEER]))
                 if turn.percepts not in (None, seen) or machine.terminal(stepped.states)[0]:
                     continue
-                mass = weight * prior * (len(our_moves) if turn.refused is None else 1)
+                mass = weight * prior * (len(our_moves) if is_chosen else 1)
                 fluents = machine.fluents(stepped.states)[0]
                 _, old_mass = layer.get(fluents, (state, Fraction(0)))
                 layer[fluents] = stepped.states, old_mass + mass
@@ -103,7 +109,7 @@ def arrays(machine: Machine, turn: Turn) -> tuple[IntArray, IntArray, IntArray]:
     refused: int | None = UNKNOWN
     if turn.refused is not None:
         refused = DRAWN if turn.refused == "drawn" else machine.move_id(turn.refused)
-    move = machine.move_id(turn.move)
+    move = UNKNOWN if turn.move is None else machine.move_id(turn.move)
     return np.array([move]), np.array([percepts]), np.array([refused])
 
 
@@ -131,6 +137,8 @@ def test_the_definition_matches_values_worked_out_by_hand() -> None:
     weights = posterior(machine, [WAIT, Turn("(go 1)", None, "drawn")])
     total = 1 + 1 / 4 + 1 / 5
     assert sorted(weights.values()) == pytest.approx([0.2 / total, 0.25 / total, 1 / total])
+    weights = posterior(machine, [WAIT, Turn(None, None, "(go 5)")])
+    assert sorted(weights.values()) == pytest.approx([1 / 12] * 4 + [1 / 3] * 2)
 
 
 @pytest.mark.parametrize("turns", MATCHES)
@@ -160,16 +168,18 @@ class TestBags:
                 mean[state] += weight / trials
         assert distance(mean, expected) < (1e-9 if numbers == 4 else 0.08)
 
-    def test_states_that_thinning_leaves_keep_their_odds(self, turns: list[Turn]) -> None:
-        machine = machine_of_rules(doors(4))
-        expected = posterior(machine, turns)
-        for seed in range(10):
-            # Three doors, as likely as each other, in a bag of two: one is dropped at once.
-            _, bag = bag_of(machine, turns, capacity=2, exact=0, seed=seed)
-            weights = distribution(machine, bag)
-            total = sum(expected[state] for state in weights)
-            odds = {state: expected[state] / total for state in weights}
-            assert weights == pytest.approx(odds)
+
+@pytest.mark.parametrize("turns", [turns for turns in MATCHES if all(turn.move for turn in turns)])
+def test_states_that_thinning_leaves_keep_their_odds(turns: list[Turn]) -> None:
+    machine = machine_of_rules(doors(4))
+    expected = posterior(machine, turns)
+    for seed in range(10):
+        # Three doors, as likely as each other, in a bag of two: one is dropped at once.
+        _, bag = bag_of(machine, turns, capacity=2, exact=0, seed=seed)
+        weights = distribution(machine, bag)
+        total = sum(expected[state] for state in weights)
+        odds = {state: expected[state] / total for state in weights}
+        assert weights == pytest.approx(odds)
 
 
 def test_paths_that_differ_in_how_the_move_came_about_are_distinct() -> None:
@@ -232,6 +242,7 @@ def test_a_simulated_role_learns_from_the_move_it_got_instead_of_its_own(
         ("(go 5)", False, DRAWN_ONE),  # it may have been legal, but late
         ("(jump 1)", True, DRAWN_ONE),  # legal nowhere, so that it tells nothing
         (None, False, DRAWN_ONE),  # we did not answer
+        ("(go 5)", True, Turn(None, ("low",), "(go 5)")),  # executed if it was legal
     ],
 )
 @pytest.mark.parametrize("spec", ["hyperplay:n=2", "hyperplay2:n=2"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import time
@@ -234,6 +235,20 @@ def test_match_that_gave_way_is_known_after_a_restart(tmp_path: Path) -> None:
     assert receipt.began is not None
     assert receipt.ask is not None
     assert receipt.ask.turn == 1
+
+
+def test_log_tells_when_the_server_was_alive_for_the_last_time(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path).begin("m")
+    log.begin(match="m")
+    log.write("received", text=start("m", clocks=CLOCKS), peer="10.0.0.1:80")
+    assert log.path is not None
+    os.utime(log.path, (0, 0))
+    before_s = time.monotonic()
+    log.beat()
+    after_s = time.monotonic()
+    log.close()
+    (restored,) = restore(tmp_path, Lobby("ggp"), time.monotonic())
+    assert before_s - 0.1 < restored.alive_s < after_s + 0.1
 
 
 def test_match_that_gave_way_goes_on_in_its_log_after_a_restart(tmp_path: Path) -> None:

@@ -187,14 +187,18 @@ class Unrolling:
         for role, ids in enumerate(self._moves):
             legal = _literals_at(nets, circuit.legal[role].literals)
             if role == self.role:
-                if refused >= 0:
+                if refused >= 0 and move != UNKNOWN:
                     evidence.extend((-legal[ids == refused]).tolist())
                 if move != UNKNOWN:
                     if not (ids == move).any():
                         raise Contradiction
                     evidence.extend(legal[ids == move].tolist())
                     legal = np.where(ids == move, TRUE, -TRUE).astype(np.int32)
-            nets[first : first + len(ids)] = self._choose(role, ids, legal)
+            chosen = self._choose(role, ids, legal)
+            if role == self.role and move == UNKNOWN:
+                for place in np.flatnonzero(ids == refused):  # it is executed if it is legal
+                    evidence.append(-self._both(legal[place], -chosen[place]))
+            nets[first : first + len(ids)] = chosen
             first += len(ids)
         self._assert(evidence)
         # Choices used some of the reserved rows.
@@ -243,7 +247,7 @@ class Unrolling:
             self.forced[-1][role] = ids[open_[0]]
             literals[open_] = TRUE
             return literals
-        self._reserve(2 * len(open_), 0)
+        self._reserve(2 * len(open_), 2)
         props, groups, count = self._props, self._groups, len(open_)
         numbers = self._num_props + 1 + np.arange(count)
         props.kind[numbers], props.about[numbers] = CHOICE, len(groups.first)
@@ -258,6 +262,16 @@ class Unrolling:
         self.choices.append(TurnChoice(len(self.forced) - 1, role, ids[open_], int(numbers[0])))
         literals[open_] = numbers
         return literals
+
+    def _both(self, a: int, b: int) -> int:
+        """The literal that two literals hold."""
+        nets, props = np.array([0, a, b, 0], dtype=np.int32), self._props
+        gate, inputs = np.array([0, 2]), np.array([2, 4], dtype=self.circuit.literals.dtype)
+        sizes = fold(
+            gate, inputs, np.array([True]), nets, 3, props, self._num_props, self._num_literals
+        )
+        self._num_props, self._num_literals = sizes
+        return int(nets[3])
 
     def _fold(self, nets: I32, is_needed: BoolArray) -> None:
         circuit = self.circuit

@@ -187,7 +187,7 @@ def _own_moves(
     machine: Machine, role: int, states: States, evidence: Learnt
 ) -> tuple[Ragged, FloatArray]:
     """Our executed move, or all legal moves if it is unknown, and log priors; none where our move
-    is not legal, or our refused move is legal."""
+    is not legal, or our refused move is legal (if no move is known, only that one)."""
     parts: list[tuple[Ragged, FloatArray]] = []
     start, size = 0, FIRST_LANES
     while start < len(states) or not parts:  # no lanes need an empty list, too
@@ -206,13 +206,17 @@ def _own_moves(
 
 def _own_moves_in(legal: Ragged, evidence: Learnt) -> tuple[Ragged, FloatArray]:
     """`_own_moves` for a piece, given our legal moves."""
-    options, _ = _restrict(legal, np.zeros(len(legal.values)), evidence.moves)
+    moves, is_legal = evidence.moves, _contains(legal, evidence.refused)
+    is_ours = is_legal & (moves == UNKNOWN)
+    options, _ = _restrict(
+        legal, np.zeros(len(legal.values)), np.where(is_ours, evidence.refused, moves)
+    )
     # A move we chose is certain; one drawn for us has 1 / (our legal moves there).
-    is_chosen = (evidence.moves != UNKNOWN) & (evidence.refused == UNKNOWN)
+    is_chosen = is_ours | ((moves != UNKNOWN) & (evidence.refused == UNKNOWN))
     logs = np.where(is_chosen, 0.0, -np.log(np.maximum(legal.counts, 1)))
-    if (evidence.refused != UNKNOWN).any():
+    if (is_legal & ~is_ours).any():
         # A move refused in time was illegal: states in which it is legal are ruled out.
-        counts = np.where(_contains(legal, evidence.refused), 0, options.counts)
+        counts = np.where(is_legal & ~is_ours, 0, options.counts)
         mask = counts[segment_ids(options.offsets)] > 0
         options = Ragged(offsets_of(counts), options.values[mask])
     return options, np.repeat(logs, options.counts)

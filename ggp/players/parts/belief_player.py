@@ -359,7 +359,8 @@ class BeliefPlayer(ABC):
     # ---------------------------------------------------------------- how it never fails
 
     def _choice(self, bag: Bags, deadline: Deadline | None, *, value_forced: bool) -> Choice:
-        options = candidates_of(self.machine, bag, self._doubts)
+        told_all = self.tracker.was_told_all
+        options = candidates_of(self.machine, bag, self._doubts, told_all=told_all)
         moves = options.moves
         if not moves:
             raise MachineError("the role has no legal move in any particle")
@@ -468,8 +469,9 @@ class BeliefPlayer(ABC):
 # replaced by another one, or loses the match. So a sure move, legal in every particle, is
 # preferred, unless the chosen move is better by more than the error of both values. If a role does
 # not know all of its own past moves, the chosen move must also be legal with probability 1/2,
-# because each mistake leaves the role knowing less. Moves that only some readings of careless rules
-# allow (`doubtful_moves`) are not sure either.
+# because each mistake leaves the role knowing less; and where no move is sure, the likeliest count
+# as sure. Moves that only some readings of careless rules allow (`doubtful_moves`) are not sure
+# either.
 #
 #     particles    1 2 3      value         choice: c, though b seems better
 #     a                x      90 +- 30
@@ -482,6 +484,11 @@ _log = logging.getLogger(__name__)
 LIKELY = 0.5
 """Share of the particles, by weight, in which a move must be legal to be preferred to a sure move,
 if the role does not know all of its past moves."""
+
+
+LIKELIEST = 0.9
+"""If no move is sure, moves that are legal in this share of the weight of the likeliest count as
+sure for such a role."""
 
 
 class Risk(StrEnum):
@@ -508,7 +515,8 @@ class Candidates(NamedTuple):
     Attributes:
         moves: ids of the moves.
         sure: moves that are legal in all entries with legal moves, and that all readings of the
-            rules allow.
+            rules allow. If there are none, those that are legal in nearly as many entries, by
+            weight, as any, for a role that does not know all its past moves.
         likely: moves that are legal in half of the entries, by weight.
     """
 
@@ -556,14 +564,24 @@ class Doubts:
         return self._doubtful[move]
 
 
-def candidates_of(machine: Machine, bag: Bags, doubts: Doubts) -> Candidates:
-    """The candidates of one bag; a depleted one has none."""
+def candidates_of(
+    machine: Machine, bag: Bags, doubts: Doubts, *, told_all: bool = True
+) -> Candidates:
+    """The candidates of one bag; a depleted one has none.
+
+    Args:
+        told_all: whether the role knows all its past moves.
+    """
     legal = machine.legal(bag.states_of(0), bag.role, allow_stuck=True)
     first, group = first_seen(legal.values)
     moves = legal.values[first].tolist()
     is_sure = np.bincount(group, minlength=len(moves)) == np.count_nonzero(legal.counts)
     sure = frozenset(np.array(moves, dtype=np.int64)[is_sure].tolist())
     share = np.bincount(group, np.repeat(bag.weights_of(0), legal.counts), minlength=len(moves))
+    if not sure and not told_all:
+        is_best = share >= LIKELIEST * share.max(initial=0.0)
+        best = frozenset(np.array(moves, dtype=np.int64)[is_best].tolist())
+        return Candidates(moves, best, best)
     likely = frozenset(np.array(moves, dtype=np.int64)[share >= LIKELY].tolist())
     return Candidates(moves, doubts.without(sure), likely)
 

@@ -467,11 +467,11 @@ def percepts_of(machine: Machine, texts: Sequence[str] | None) -> int:
 
 def refused_of(machine: Machine, executed: int, submitted: str | None, in_time: bool) -> int:
     """The last argument of `PathTree.extend`, from a submission and the executed move."""
+    answered = None if submitted is None else machine.move_id(canonical_term(submitted))
     if executed == UNKNOWN:
-        return UNKNOWN
+        return answered if in_time and answered is not None else UNKNOWN
     if submitted is None:
         return UNKNOWN if in_time else DRAWN
-    answered = machine.move_id(canonical_term(submitted))
     if answered == executed:
         return UNKNOWN
     # A move that is not in the rules is legal nowhere, so it excludes no state.

@@ -99,7 +99,11 @@ class GuessedStates:
             is_ours = are_legal(machine, states, role, move)
             joint[is_ours, role] = move
         if refused >= 0:
-            is_ours &= ~are_legal(machine, states, role, refused)
+            is_legal = are_legal(machine, states, role, refused)
+            if move == UNKNOWN:
+                joint[is_legal, role] = refused
+            else:
+                is_ours &= ~is_legal
         possible = np.flatnonzero((joint != UNKNOWN).all(axis=1))
         stepped = machine.step(states.take(possible), joint[possible])
         agrees = (stepped.percepts[:, role] == percepts) | (percepts == UNKNOWN)

@@ -61,6 +61,7 @@ class MoveToSend:
         decision: the decision behind it; None for a last resort.
         reading: index of the first reading of the history that fits: 0 for the history of the
             question, then its doubts; None if unknown.
+        tried: number of the first readings for which no particle was found.
     """
 
     move: str
@@ -68,6 +69,7 @@ class MoveToSend:
     final: bool
     decision: Decision | None
     reading: int | None = None
+    tried: int = 0
 
 
 class WorkerPair:
@@ -131,8 +133,8 @@ class WorkerPair:
     async def choose(self, ask: Ask, clock_end_s: float) -> MoveToSend:
         """A move, at the deadline of the question or before it.
 
-        If no particle agrees with the history, its other readings are tried while there is time. If
-        none agrees with any, the move is that of the first, which is the likeliest. If no move is
+        If no particle agrees with the history, its other readings are tried, each in half of the
+        time that is left. If none agrees with any, the move is that of the first. If no move is
         known at the deadline, the answer is the first that is found later: no answer would
         certainly be illegal.
 
@@ -149,7 +151,9 @@ class WorkerPair:
                     fallback = fallback or self._reported()
                     index += 1
                     self._log.write("note", text="no particle fits the messages: another reading")
-                    self._think(readings[index], ask.deadline_s, is_doubt=True)
+                    now_s = time.monotonic()
+                    part_s = (ask.deadline_s - now_s) / (1 if index == len(readings) - 1 else 2)
+                    self._think(readings[index], now_s + part_s, is_doubt=True)
                 elif not await self._wait(ask.deadline_s):
                     break
             while not (fallback or self._knows_a_move()) and await self._wait(
@@ -158,8 +162,10 @@ class WorkerPair:
                 pass
             choice = choice or self._best_so_far()
             is_sound = choice.decision is not None and choice.decision.is_sound
+            tried = index + (self._is_lost() and not is_sound)
             choice = replace(choice, reading=index) if is_sound else fallback or choice
-            if choice is not fallback:
+            choice = replace(choice, tried=tried)
+            if is_sound or fallback is None:
                 self._learn(choice)
             self._thinker.rest()
             self._understudy.rest()

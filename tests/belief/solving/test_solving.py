@@ -22,7 +22,7 @@ from ggp.belief.solving.unrolling import Spent, Window, is_solvable
 from ggp.errors import BeliefDepletedError
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Ragged, States
-from ggp.search.moves import random_moves
+from ggp.search.moves import is_legal, random_moves
 from tests.belief.test_bags import LATE_LOW, UNEQUAL_PARENTS, move_array, percept_array
 from tests.support.games import machine_of_game, machine_of_rules
 from tests.support.plain.enumeration import Path, posterior
@@ -255,17 +255,28 @@ def test_old_windows_are_also_forgotten_in_turns_with_an_exact_bag(
     assert depths == [2]
 
 
-def test_unknown_turns_and_refused_moves_are_accounted_for() -> None:
+@pytest.mark.parametrize(
+    "rows",
+    [
+        # The percepts of two turns are missing; a move is drawn after (mark 2 2) was refused.
+        [(None, None, None), ("noop", None, None), ("(mark 1 1)", (), "(mark 2 2)")],
+        # What was submitted is executed where it is legal: not if it was our turn, or theirs.
+        [(None, None, None), (None, None, "noop"), (None, (), "(mark 1 1)"), (None, (), "noop")],
+        [("(mark 2 2)", None, None), (None, None, "(mark 1 1)"), (None, (), "(mark 2 2)")],
+    ],
+)
+def test_unknown_turns_and_refused_moves_are_accounted_for(
+    rows: list[tuple[str | None, tuple[str, ...] | None, str | None]],
+) -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     tree = PathTree(machine)
     exact = HyperPlaySampler(machine, tree, capacity=1, exact=100_000)
-    first, second = machine.move_id("(mark 2 2)"), machine.move_id("(mark 1 1)")
-    noop, no = machine.move_id("noop"), percept_array(machine, ())[0]
-    assert first is not None
-    assert second is not None
-    assert noop is not None
-    # The percepts of two turns are missing; a move is drawn after (mark 2 2) was refused.
-    turns = np.array([[UNKNOWN, UNKNOWN, UNKNOWN], [noop, UNKNOWN, UNKNOWN], [second, no, first]])
+    turns = np.array(
+        [
+            [move_array(machine, m)[0], percept_array(machine, p)[0], move_array(machine, r)[0]]
+            for m, p, r in rows
+        ]
+    )
     nodes = np.zeros(1, dtype=np.int64)
     for turn in turns:
         nodes = tree.extend(nodes, *(np.array([x]) for x in turn))
@@ -278,6 +289,12 @@ def test_unknown_turns_and_refused_moves_are_accounted_for() -> None:
         return
     assert paths is not None
     assert set(machine.fluents(paths.ends)) <= truth
+    states = machine.initial(len(paths))
+    for turn, (move, _, submitted) in enumerate(turns):
+        if move == UNKNOWN != submitted:
+            legal = is_legal(machine, states, 0, np.full(len(paths), submitted))
+            assert ((paths.moves[:, turn, 0] == submitted) == legal).all()
+        states = machine.step(states, paths.moves[:, turn]).states
     window.close()
 
 

@@ -300,13 +300,14 @@ def test_open_moves_are_the_same_however_they_are_listed(
             assert run.moves[role].offsets.tolist() == runs[0].moves[role].offsets.tolist()
             assert run.moves[role].values.tolist() == runs[0].moves[role].values.tolist()
             assert (run.log_probabilities[role] == runs[0].log_probabilities[role]).all()
-    # Where our move was drawn for us, it may have been any that is legal.
+    # Where our move was drawn for us, it may have been any that is legal; where it is unknown, it
+    # is what we submitted if that is legal.
     legal = machine.legal(states, 0, allow_stuck=True)
     for lane in range(len(states)):
         ours = legal[lane].tolist()
         expected = ours if moves[lane] == UNKNOWN else [m for m in ours if m == moves[lane]]
         if refused[lane] in ours:
-            expected = []
+            expected = [refused[lane]] if moves[lane] == UNKNOWN else []
         assert runs[0].moves[0][lane].tolist() == expected
 
 

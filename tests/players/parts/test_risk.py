@@ -75,6 +75,27 @@ def test_a_player_that_missed_its_moves_avoids_moves_that_are_rarely_legal() -> 
     assert moves[1] == "wait"
 
 
+def test_where_no_move_is_sure_a_player_that_missed_its_moves_plays_a_likely_one() -> None:
+    rules = """
+    (role guest) (role random) (init closed) (key 1) (key 2) (key 3) (prize a 100) (prize b 30)
+    (prize x 0) (prize y 0) (opens 1 a) (opens 1 x) (opens 2 b) (opens 2 y) (opens 3 b) (opens 3 y)
+    (<= (legal random (take ?k)) (key ?k) (true closed))
+    (<= (legal random noop) (not (true closed)))
+    (<= (legal guest noop) (true closed))
+    (<= (legal guest (open ?d)) (true (key ?k)) (opens ?k ?d))
+    (<= (next (key ?k)) (does random (take ?k))) (<= (next (opened ?d)) (does guest (open ?d)))
+    (<= terminal (true (opened ?d))) (<= (goal guest ?g) (true (opened ?d)) (prize ?d ?g))
+    (<= (goal guest 0) (not terminal)) (goal random 0) (<= (sees guest nothing) (true never))
+    """
+    machine = machine_of_rules(rules, "propnet")
+    moves = []
+    for executed in ("noop", None):
+        player = make_player(parse_spec("hyperplay:n=8"), machine, 0, np.random.default_rng(0))
+        player.observe(executed, [])
+        moves.append(player.choose().move)
+    assert moves == ["(open a)", "(open b)"]
+
+
 @pytest.mark.parametrize("spec", ["random", "hyperplay:n=4,ties=random"])
 def test_players_that_take_risks_play_doubtful_moves(spec: str) -> None:
     machine = machine_of_rules(doors(50, 50), "propnet")

@@ -170,8 +170,7 @@ class PropnetMachine(CircuitTurns):
 
         Args:
             role: this role; not `random`.
-            moves: `[L]` its move, `UNKNOWN` if not known.
-            refused: `[L]` its refused try, see `PathTree.extend`.
+            moves, refused: `[L]` its move and its refused try, see `PathTree.extend`.
             most: most moves that another role may have.
 
         Returns:

@@ -593,7 +593,7 @@ def list_open(
     Args:
         words: `[L, words]` answers to `Queries.look`.
         role: this role.
-        moves, refused: `[L]` its move and its refused try, `UNKNOWN` if not known.
+        moves, refused: `[L]` its move and its refused try, see `PathTree.extend`.
         lists: filled in.
     """
     num_roles = len(names.firsts)
@@ -601,7 +601,7 @@ def list_open(
     for j in range(num_roles):
         lists.offsets[j, 0] = at
         for lane in range(len(words)):
-            begin, size, is_refuted, keeps_all = at, 0, False, j != role or moves[lane] == UNKNOWN
+            begin, size, is_legal, keeps_all = at, 0, False, j != role or moves[lane] == UNKNOWN
             if words[lane, names.starts[num_roles]] == 0:
                 for block in range(names.starts[j], names.starts[j + 1]):
                     word = words[lane, block]
@@ -611,14 +611,17 @@ def list_open(
                         size += 1
                         move = names.ids[k]
                         if j == role and move == refused[lane]:
-                            is_refuted = True
+                            is_legal = True
                         if keeps_all or move == moves[lane]:
                             lists.values[at] = move
                             at += 1
-            if is_refuted:
-                at = begin
             # A move that we chose is certain; one drawn for us is one of our legal moves.
             is_chosen = j == role and moves[lane] != UNKNOWN and refused[lane] == UNKNOWN
+            if is_legal:
+                at = begin
+                if moves[lane] == UNKNOWN:
+                    is_chosen, lists.values[at] = True, refused[lane]
+                    at += 1
             for index in range(begin, at):
                 lists.logs[index] = 0.0 if is_chosen else names.logs[j, size]
             lists.offsets[j, lane + 1] = at
