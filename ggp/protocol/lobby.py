@@ -173,7 +173,7 @@ class Lobby:
         move: str | None,
         now: float,
         believed: History | None = None,
-        tried: int = 0,
+        num_failed: int = 0,
     ) -> str:
         """The text of the answer to a question: one line, in the server's spelling.
 
@@ -185,12 +185,12 @@ class Lobby:
             now: when the text is sent; an answer after the clock's end counts as late.
             believed: the first of `ask.history` and `ask.doubts` that certainly fits; None if that
                 is unknown.
-            tried: number of the first of them for which no particle was found.
+            num_failed: number of the first of them for which no particle was found.
         """
         session = self._sessions.numbered(ask.match)
         if session is None:
             return move or NIL if ask.wants_move else READY
-        return session.answer(ask, move, now, believed, tried)
+        return session.answer(ask, move, now, believed, num_failed)
 
     def abandoned(self, ask: Ask) -> None:
         """Record that all clients waiting for the answer to a question seem to be gone.

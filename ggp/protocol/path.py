@@ -227,13 +227,13 @@ class Path:
         doubts += self._hypotheses.missed
         return tuple(doubt for doubt in dict.fromkeys(doubts) if doubt != self.history)
 
-    def judge(self, readings: Sequence[History], right: History | None, tried: int) -> History:
+    def judge(self, readings: Sequence[History], right: History | None, num_failed: int) -> History:
         """Accept one of the readings as the right one, or prefer those that were not tried.
 
         Args:
             readings: the history, and its `doubts`.
             right: the first for which particles were found; None if that is unknown.
-            tried: number of the first readings for which none was found.
+            num_failed: number of the first readings for which none was found.
 
         Returns:
             the history from now on.
@@ -243,7 +243,7 @@ class Path:
                 self._take_for_moves()
             self._hypotheses.settle(right)
         else:
-            self._hypotheses.postpone(readings[:tried])
+            self._hypotheses.postpone(readings[:num_failed])
         if self.turn is not None and len(self.history) != self.turn:
             text = self._texts.pop(self.turn)
             self.turn = len(self.history)

@@ -27,8 +27,8 @@ since the log began, and `event`:
 A `decision` has `turn` (turns played before it), `move` (canonical KIF), `source` (`thinker`,
 `understudy`, `last resort`), `final` (false if time was up, and this is the best move so far),
 `reading` (which reading of ambiguous messages the particles fit: 0 for the history, n for the n-th
-of `Ask.doubts`, null if unknown), `tried` (of how many of the first of them no particle was found)
-and the fields of `ggp.players.Decision`: `values` (a list of
+of `Ask.doubts`, null if unknown), `failed_readings` (for how many of the first of them no particle
+was found) and the fields of `ggp.players.Decision`: `values` (a list of
 `move`, `value`, `stderr`, `visits`), `particles`, `exact`, `states_visited`, `seconds`, `fault`,
 `probabilities` (by move, or null). These fields are null if no worker decided.
 
@@ -77,7 +77,7 @@ class Retelling:
         self._role: str | None = None
         self._move: str | None = None
         self._fitting_history: History | None = None
-        self._tried = 0
+        self._num_failed = 0
 
     def tell(self, event: Mapping[str, Any], at_s: float) -> Receipt | None:
         """Replay one line; returns the lobby's receipt if the line is a received message.
@@ -99,15 +99,15 @@ class Retelling:
                 receipt = self._lobby.receive(request, at_s)
                 self.opening = receipt.began or self.opening
                 self.ask, self._move = receipt.ask or ask, None
-                self._fitting_history, self._tried = None, 0
+                self._fitting_history, self._num_failed = None, 0
                 return receipt
             case "decision" if ask is not None:
                 self._move = str(event["move"])
                 self._fitting_history = ask.reading(event["reading"])
-                self._tried = int(event.get("tried", 0))
+                self._num_failed = int(event.get("failed_readings", 0))
             case "sent" if ask is not None and event.get("turn") in (None, ask.turn):
-                fitting, tried = self._fitting_history, self._tried
-                self._lobby.answer(ask, self._move, at_s, fitting, tried)
+                fitting, num_failed = self._fitting_history, self._num_failed
+                self._lobby.answer(ask, self._move, at_s, fitting, num_failed)
             case "backend":
                 self.backend = str(event["backend"])
             case "resumed" if self.opening is not None:

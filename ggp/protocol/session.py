@@ -415,7 +415,7 @@ class Session:
         move: str | None,
         now: float,
         believed: History | None = None,
-        tried: int = 0,
+        num_failed: int = 0,
     ) -> str:
         """The text of the answer to a question; the first answer to it is final.
 
@@ -425,10 +425,10 @@ class Session:
             now: when the text is sent.
             believed: the first of `ask.history` and `ask.doubts` that certainly fits; None if that
                 is unknown.
-            tried: number of the first of them for which no particle was found.
+            num_failed: number of the first of them for which no particle was found.
         """
         if ask.wants_move:
-            text = self._answer_move(ask, move, now, believed, tried)
+            text = self._answer_move(ask, move, now, believed, num_failed)
         else:
             self._close(ask)
             text = READY
@@ -437,7 +437,7 @@ class Session:
         return text
 
     def _answer_move(
-        self, ask: Ask, move: str | None, now: float, believed: History | None, tried: int
+        self, ask: Ask, move: str | None, now: float, believed: History | None, num_failed: int
     ) -> str:
         question = self._questions.find(ask)
         if question is None:
@@ -451,7 +451,7 @@ class Session:
                 readings = (ask.history, *ask.doubts)
                 # Only a role that knows its own moves knows which of them are legal.
                 question.is_sound = believed in readings and not lacks_moves(believed or ())
-                history = self._path.judge(readings, believed, tried)
+                history = self._path.judge(readings, believed, num_failed)
                 question = self._questions.move(question, ask.turn, len(history))
         return question.reply or self._spelled(move)
 

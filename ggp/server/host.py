@@ -351,9 +351,9 @@ class Host:
 
     async def _answer(self, ask: Ask) -> str:
         match = self._matches.get(ask.match)
-        move, believed, tried = (None, None, 0) if match is None else await match.answer(ask)
+        move, believed, num_failed = (None, None, 0) if match is None else await match.answer(ask)
         self._show_soon()
-        return self.lobby.answer(ask, move, time.monotonic(), believed, tried)
+        return self.lobby.answer(ask, move, time.monotonic(), believed, num_failed)
 
     async def _end(self, serial: int, why: str = "silent", path: History = ()) -> None:
         self._num_replies.pop(serial, None)

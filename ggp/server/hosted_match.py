@@ -160,7 +160,7 @@ class HostedMatch:
                 self._tally.add(choice, time.monotonic() - ask.asked_at_s)
                 if choice.decision is None or choice.decision.fault is not None:
                     self.fault(ask.turn)
-                return choice.move, ask.reading(choice.reading), choice.tried
+                return choice.move, ask.reading(choice.reading), choice.num_failed
             await self.pair.get_ready(ask.number, ask.deadline_s)
             self._tell_beginning()
         except Exception as error:  # a bug of ggp must not cost the match
@@ -267,7 +267,7 @@ def _log_choice(log: MatchLog, turn: int, choice: MoveToSend) -> None:
         "decision",
         **fields
         | {"turn": turn, "move": choice.move, "source": choice.source, "final": choice.final}
-        | {"reading": choice.reading, "tried": choice.tried},
+        | {"reading": choice.reading, "failed_readings": choice.num_failed},
     )
 
 

@@ -126,7 +126,7 @@ def test_readings_that_were_tried_in_vain_come_last() -> None:
     wire.session.resume(wire.now + 0.5, wire.now + 0.5)
     ask = wire.send(unnumbered("(SAW 1)")).ask
     assert ask is not None
-    wire.session.answer(ask, "guess", wire.now, tried=2)
+    wire.session.answer(ask, "guess", wire.now, num_failed=2)
     following = wire.send(unnumbered("(SAW 2)")).ask
     assert following is not None
     guessed = PathTurn(None, ("(saw 2)",), "guess", True)

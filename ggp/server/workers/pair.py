@@ -61,7 +61,7 @@ class MoveToSend:
         decision: the decision behind it; None for a last resort.
         reading: index of the first reading of the history that fits: 0 for the history of the
             question, then its doubts; None if unknown.
-        tried: number of the first readings for which no particle was found.
+        num_failed: number of the first readings for which no particle was found.
     """
 
     move: str
@@ -69,7 +69,7 @@ class MoveToSend:
     final: bool
     decision: Decision | None
     reading: int | None = None
-    tried: int = 0
+    num_failed: int = 0
 
 
 class WorkerPair:
@@ -162,9 +162,9 @@ class WorkerPair:
                 pass
             choice = choice or self._best_so_far()
             is_sound = choice.decision is not None and choice.decision.is_sound
-            tried = index + (self._is_lost() and not is_sound)
+            num_failed = index + (self._is_lost() and not is_sound)
             choice = replace(choice, reading=index) if is_sound else fallback or choice
-            choice = replace(choice, tried=tried)
+            choice = replace(choice, num_failed=num_failed)
             if is_sound or fallback is None:
                 self._learn(choice)
             self._thinker.rest()

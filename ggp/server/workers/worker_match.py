@@ -466,11 +466,11 @@ def thinned(snapshots: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     Args:
         snapshots: by the number of turns before them, from the latest on.
     """
-    kept, latest = [snapshots[0]], snapshots[0][0]
+    spaced, latest = [snapshots[0]], snapshots[0][0]
     for entry, older in pairwise([*snapshots[1:], (-latest, "")]):
-        if latest - older[0] > 2 * (latest - kept[-1][0]) + 1:
-            kept.append(entry)
-    return kept
+        if latest - older[0] > 2 * (latest - spaced[-1][0]) + 1:
+            spaced.append(entry)
+    return spaced
 
 
 def _observe(player: Player, turn: PathTurn, deadline: Deadline) -> None:
