@@ -147,19 +147,17 @@ class WorkerPair:
             index, fallback = 0, None
             self._think(readings[0], ask.deadline_s)
             while (choice := self._decided(is_last=index == len(readings) - 1)) is None:
-                if self._is_lost() and index < len(readings) - 1:
+                knows_a_move = fallback is not None or self._knows_a_move()
+                now_s = time.monotonic()
+                end_s = ask.deadline_s if knows_a_move else clock_end_s + GRACE_S
+                if self._is_lost() and index < len(readings) - 1 and now_s < end_s:
                     fallback = fallback or self._reported()
                     index += 1
                     self._log.write("note", text="no particle fits the messages: another reading")
-                    now_s = time.monotonic()
-                    part_s = (ask.deadline_s - now_s) / (1 if index == len(readings) - 1 else 2)
+                    part_s = (end_s - now_s) / (1 if index == len(readings) - 1 else 2)
                     self._think(readings[index], now_s + part_s, is_doubt=True)
-                elif not await self._wait(ask.deadline_s):
+                elif not await self._wait(end_s):
                     break
-            while not (fallback or self._knows_a_move()) and await self._wait(
-                clock_end_s + GRACE_S
-            ):
-                pass
             choice = choice or self._best_so_far()
             is_sound = choice.decision is not None and choice.decision.is_sound
             num_failed = index + (self._is_lost() and not is_sound)

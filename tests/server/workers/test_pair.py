@@ -138,6 +138,37 @@ def test_where_no_reading_fits_the_move_is_that_of_the_first(
     assert (choice.move, choice.reading) == ("a", None)
 
 
+class Latecomer(WorkerSlot):
+    """A thinker that only knows a move for the second reading; an understudy that knows none."""
+
+    def __init__(self, name: str, *args: Any, **options: Any) -> None:
+        super().__init__(name, *args, **options)
+        self.is_built = True
+
+    def think(self, order: Think) -> None:
+        self.lost = self.idle = self.name == "thinker" and not order.is_doubt
+        if self.name == "thinker" and order.is_doubt:
+            sound = Decision("b", (), 4, False, 0, 0.0, None)
+            self.report, self.idle = MoveReport(order.number, True, sound), True
+
+
+def test_while_no_move_is_known_readings_are_tried_even_after_the_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pair_module, "WorkerSlot", Latecomer)
+
+    async def run() -> MoveToSend:
+        pair = WorkerPair(NoPool(), SETUP, MatchLog(None, "m"))
+        now_s = time.monotonic()
+        ask = Ask(1, 1, True, (PathTurn("a"),), 0.0, now_s - 1.0, ((PathTurn("b"),),))
+        choice = await pair.choose(ask, now_s + PATIENCE_S)
+        await pair.close()
+        return choice
+
+    choice = asyncio.run(run())
+    assert (choice.move, choice.reading, choice.num_failed) == ("b", 1, 1)
+
+
 def test_without_workers_the_move_comes_from_the_history() -> None:
     history = (
         PathTurn("noop"),

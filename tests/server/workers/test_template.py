@@ -47,6 +47,7 @@ class TracedTemplate(TemplateProcess):
 
     @property
     def pid(self) -> int:
+        eventually(lambda: len(template_pids() - self._earlier_pids) == 1)  # it may not run yet
         (pid,) = template_pids() - self._earlier_pids
         return pid
 
