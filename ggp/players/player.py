@@ -165,8 +165,9 @@ class Player(Protocol):
             submitted: the move we submitted; None if unknown, or, if `in_time` is false, if there
                 was none.
             in_time: whether the submission was certainly in time: then, if another move was
-                executed, ours was illegal. Otherwise we know only that the executed move was drawn
-                among our legal moves: "Moves that may be illegal" in `docs/reference/belief.md`.
+                executed, ours was illegal, and if the executed move is unknown, it is ours wherever
+                that is legal. Otherwise we know only that the executed move was drawn among our
+                legal moves: "Moves that may be illegal" in `docs/reference/belief.md`.
             deadline: the end of any search for particles.
         """
         ...
