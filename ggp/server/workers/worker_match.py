@@ -13,7 +13,6 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -105,8 +104,9 @@ class WorkerMatch:
         self._other_machine: Machine | None = None  # for the other reading of the messages
         self._turns: list[PathTurn] = []
         self._followed = 0  # number of turns that the player knows
-        # Beliefs with which a new player may begin, and after how many turns, latest first.
-        self._snapshots: list[tuple[int, str]] = []
+        # Beliefs with which a new player may begin: the latest, and those of earlier workers, since
+        # later turns may have been read wrongly.
+        self._snapshots: tuple[str, ...] = ()
         self._first: _Follower | None = None  # of the first reading, while another one is tried
         self._guesses: GuessedStates | None = None
         self._guessed = 0  # number of turns of the first reading that these have played on
@@ -126,7 +126,7 @@ class WorkerMatch:
             took_s = time.monotonic() - started_s
             role_index(machine, setup.role)
             self._setup, self._sees_moves = setup, move_percept(program) is not None
-            self._snapshots = [(0, text) for text in setup.snapshots]
+            self._snapshots = setup.snapshots
             self._send(orders.MachineBuilt(machine.backend, machine.roles, took_s))
             self._player = self._first_player(setup, machine)
         except GGPError as error:
@@ -335,7 +335,8 @@ class WorkerMatch:
         if self._first is None and self._turns and self._followed == len(self._turns):
             snapshot = self._player.snapshot() if isinstance(self._player, Believing) else ""
             if snapshot:
-                self._snapshots = thinned([(self._followed, snapshot), *self._snapshots])
+                earlier = () if self._setup is None else self._setup.snapshots
+                self._snapshots = (snapshot, *earlier)
                 self._send(orders.Believed(self._followed, snapshot))
 
     def _first_player(self, setup: Setup, machine: Machine) -> Player | None:
@@ -391,7 +392,8 @@ class WorkerMatch:
         assert self._setup is not None
         assert self._machine is not None
         decision = self._best
-        self._snapshots = []  # whatever it was: begin with the first turn
+        # Whatever it was: begin with the first turn.
+        self._setup, self._snapshots = replace(self._setup, snapshots=()), ()
         if decision is None:
             try:
                 simple = self._setup.for_stand_in()
@@ -430,15 +432,13 @@ class WorkerMatch:
     def _resume(self) -> None:
         """Let a new player begin with the first snapshot that is of its path."""
         turns = [(turn.move, turn.percepts, turn.submitted, turn.in_time) for turn in self._turns]
-        for entry in tuple(self._snapshots):
+        for snapshot in self._snapshots:
             if not self._followed and isinstance(self._player, Believing):
-                index, text = self._snapshots.index(entry), entry[1]
                 try:
-                    self._followed = self._player.resume(text, turns)
-                    self._snapshots[index] = (self._followed or entry[0], text)
+                    self._followed = self._player.resume(snapshot, turns)
                     _log.info("%d turns need not be followed again", self._followed)
                 except SnapshotError as error:
-                    del self._snapshots[index]
+                    self._snapshots = tuple(text for text in self._snapshots if text != snapshot)
                     _log.warning("%s: the match is followed from its first turn", error)
 
     def _clock(self) -> float:
@@ -453,24 +453,6 @@ class WorkerMatch:
         if decision.move != move or now_s - at_s >= BETWEEN_REPORTS_S:
             self._last_report = decision.move, now_s
             self._send(orders.MoveReport(self._number, False, decision))
-
-
-def thinned(snapshots: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Some of these beliefs, the first and the last among them: if a history turns out to be wrong,
-    another one begins to differ at some earlier turn, and at most twice as far back is one of its
-    beliefs.
-
-        >>> [turn for turn, _ in thinned([(turn, "") for turn in range(20, 0, -1)])]
-        [20, 19, 17, 13, 5, 1]
-
-    Args:
-        snapshots: by the number of turns before them, from the latest on.
-    """
-    spaced, latest = [snapshots[0]], snapshots[0][0]
-    for entry, older in pairwise([*snapshots[1:], (-latest, "")]):
-        if latest - older[0] > 2 * (latest - spaced[-1][0]) + 1:
-            spaced.append(entry)
-    return spaced
 
 
 def _observe(player: Player, turn: PathTurn, deadline: Deadline) -> None:
