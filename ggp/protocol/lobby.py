@@ -17,8 +17,8 @@ How a server uses it:
                                      receipt.ask.deadline_s at the latest
         text = lobby.answer(receipt.ask, move, now)    and send it
 
-If no particle fits `ask.history`, `ask.doubts` has other readings of the messages. The first
-reading that fits, starting with `ask.history`, is passed to `answer` as `believed`.
+If no particle fits `ask.history`, `ask.doubts` has other readings of the messages. Which one fits
+is passed to `answer`.
 
 A match that finds no room, or gives up its place, is remembered. As soon as there is room, its next
 message begins it again, with `receipt.began` and its old history.
@@ -53,7 +53,7 @@ from ggp.protocol.messages import (
     Stop,
     info_reply,
 )
-from ggp.protocol.path import History
+from ggp.protocol.path import NO_FIT, Fit
 from ggp.protocol.reading import Request, read_request
 from ggp.protocol.session import Ask, Receipt, Session, default_margin_s
 from ggp.protocol.transitions import Event, MatchState
@@ -167,14 +167,7 @@ class Lobby:
             return Receipt(refusal=str(error), ended=ended)
         return replace(receipt, ended=(*ended, *receipt.ended))
 
-    def answer(
-        self,
-        ask: Ask,
-        move: str | None,
-        now: float,
-        believed: History | None = None,
-        num_failed: int = 0,
-    ) -> str:
+    def answer(self, ask: Ask, move: str | None, now: float, fit: Fit = NO_FIT) -> str:
         """The text of the answer to a question: one line, in the server's spelling.
 
         The first answer to a question is final: later calls give the same text.
@@ -183,14 +176,12 @@ class Lobby:
             ask: as in the receipt.
             move: canonical KIF; None if no move is known, or the answer is `ready`.
             now: when the text is sent; an answer after the clock's end counts as late.
-            believed: the first of `ask.history` and `ask.doubts` that certainly fits; None if that
-                is unknown.
-            num_failed: number of the first of them for which no particle was found.
+            fit: which of `ask.readings` fits.
         """
         session = self._sessions.numbered(ask.match)
         if session is None:
             return move or NIL if ask.wants_move else READY
-        return session.answer(ask, move, now, believed, num_failed)
+        return session.answer(ask, move, now, fit)
 
     def abandoned(self, ask: Ask) -> None:
         """Record that all clients waiting for the answer to a question seem to be gone.

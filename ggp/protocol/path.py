@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ggp.errors import RemoteProtocolError
 from ggp.protocol.messages import MAX_TURN, Abort, Play, Stop
@@ -51,6 +52,26 @@ class Answered:
     is_sound: bool = False
     is_open: bool = False
     is_lost: bool = False
+
+
+class Fit(NamedTuple):
+    """What a search for particles says of the readings of a question: the history and its doubts.
+
+    Attributes:
+        reading: index of the first that certainly fits; None if that is unknown.
+        num_failed: number of the first ones for which no particle was found.
+    """
+
+    reading: int | None = None
+    num_failed: int = 0
+
+    def of(self, readings: Sequence[History]) -> History | None:
+        """The reading that fits."""
+        index = self.reading
+        return readings[index] if index is not None and 0 <= index < len(readings) else None
+
+
+NO_FIT = Fit()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,23 +248,22 @@ class Path:
         doubts += self._hypotheses.missed
         return tuple(doubt for doubt in dict.fromkeys(doubts) if doubt != self.history)
 
-    def judge(self, readings: Sequence[History], right: History | None, num_failed: int) -> History:
+    def judge(self, readings: Sequence[History], fit: Fit) -> History:
         """Accept one of the readings as the right one, or prefer those that were not tried.
 
         Args:
             readings: the history, and its `doubts`.
-            right: the first for which particles were found; None if that is unknown.
-            num_failed: number of the first readings for which none was found.
 
         Returns:
             the history from now on.
         """
-        if right is not None and right in readings:
+        right = fit.of(readings)
+        if right is not None:
             if right == self._as_moves(self.history):
                 self._take_for_moves()
             self._hypotheses.settle(right)
         else:
-            self._hypotheses.postpone(readings[:num_failed])
+            self._hypotheses.postpone(readings[: fit.num_failed])
         if self.turn is not None and len(self.history) != self.turn:
             text = self._texts.pop(self.turn)
             self.turn = len(self.history)

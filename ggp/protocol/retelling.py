@@ -42,7 +42,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.path import History
+from ggp.protocol.path import NO_FIT, Fit
 from ggp.protocol.reading import Request
 from ggp.protocol.session import Ask, Opening, Receipt
 
@@ -76,8 +76,7 @@ class Retelling:
         self.backend: str | None = None
         self._role: str | None = None
         self._move: str | None = None
-        self._fitting_history: History | None = None
-        self._num_failed = 0
+        self._fit = NO_FIT
 
     def tell(self, event: Mapping[str, Any], at_s: float) -> Receipt | None:
         """Replay one line; returns the lobby's receipt if the line is a received message.
@@ -98,16 +97,13 @@ class Retelling:
                 request = Request(str(event["text"]), at_s, peer, receiver, self._role)
                 receipt = self._lobby.receive(request, at_s)
                 self.opening = receipt.began or self.opening
-                self.ask, self._move = receipt.ask or ask, None
-                self._fitting_history, self._num_failed = None, 0
+                self.ask, self._move, self._fit = receipt.ask or ask, None, NO_FIT
                 return receipt
             case "decision" if ask is not None:
                 self._move = str(event["move"])
-                self._fitting_history = ask.reading(event["reading"])
-                self._num_failed = int(event.get("failed_readings", 0))
+                self._fit = Fit(event["reading"], int(event.get("failed_readings", 0)))
             case "sent" if ask is not None and event.get("turn") in (None, ask.turn):
-                fitting, num_failed = self._fitting_history, self._num_failed
-                self._lobby.answer(ask, self._move, at_s, fitting, num_failed)
+                self._lobby.answer(ask, self._move, at_s, self._fit)
             case "backend":
                 self.backend = str(event["backend"])
             case "resumed" if self.opening is not None:

@@ -14,7 +14,16 @@ from dataclasses import dataclass, replace
 
 from ggp.errors import LocalProtocolError
 from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Message, Play, Start, Stop
-from ggp.protocol.path import Answered, History, Path, Reading, lacks_moves, turns_within
+from ggp.protocol.path import (
+    NO_FIT,
+    Answered,
+    Fit,
+    History,
+    Path,
+    Reading,
+    lacks_moves,
+    turns_within,
+)
 from ggp.protocol.spelling import Outline, outline
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 
@@ -52,7 +61,7 @@ class Ask:
         asked_at_s: when the message arrived.
         deadline_s: the latest time to send the answer: the end of the clock minus the margin.
         doubts: other readings of the messages, likeliest first: histories to try if no particle
-            fits `history`. The first reading that fits is passed to `answer`.
+            fits `history`. What fits is passed to `answer`.
     """
 
     number: int
@@ -68,10 +77,10 @@ class Ask:
         """Number of turns played before the question."""
         return len(self.history)
 
-    def reading(self, number: int | None) -> History | None:
-        """The history (0) or one of the doubts by its number from 1; None if unknown."""
-        readings = (self.history, *self.doubts)
-        return readings[number] if number is not None and 0 <= number < len(readings) else None
+    @property
+    def readings(self) -> tuple[History, ...]:
+        """The history, then its doubts."""
+        return (self.history, *self.doubts)
 
 
 @dataclass(slots=True)
@@ -409,26 +418,17 @@ class Session:
         self.has_place = False
         self._close_open()
 
-    def answer(
-        self,
-        ask: Ask,
-        move: str | None,
-        now: float,
-        believed: History | None = None,
-        num_failed: int = 0,
-    ) -> str:
+    def answer(self, ask: Ask, move: str | None, now: float, fit: Fit = NO_FIT) -> str:
         """The text of the answer to a question; the first answer to it is final.
 
         Args:
             ask: the question.
             move: canonical KIF; None if no move is known, or the answer is `ready`.
             now: when the text is sent.
-            believed: the first of `ask.history` and `ask.doubts` that certainly fits; None if that
-                is unknown.
-            num_failed: number of the first of them for which no particle was found.
+            fit: which of `ask.readings` fits.
         """
         if ask.wants_move:
-            text = self._answer_move(ask, move, now, believed, num_failed)
+            text = self._answer_move(ask, move, now, fit)
         else:
             self._close(ask)
             text = READY
@@ -436,9 +436,7 @@ class Session:
             self.outline = _NO_RULES  # this was the last answer that needed it for spelling
         return text
 
-    def _answer_move(
-        self, ask: Ask, move: str | None, now: float, believed: History | None, num_failed: int
-    ) -> str:
+    def _answer_move(self, ask: Ask, move: str | None, now: float, fit: Fit) -> str:
         question = self._questions.find(ask)
         if question is None:
             return self._spelled(move)  # the turn was taken back
@@ -448,10 +446,10 @@ class Session:
             self._answered_at_s = now
             question.in_time = was_open and not question.is_lost and now <= question.ends_at_s
             if was_open:
-                readings = (ask.history, *ask.doubts)
                 # Only a role that knows its own moves knows which of them are legal.
-                question.is_sound = believed in readings and not lacks_moves(believed or ())
-                history = self._path.judge(readings, believed, num_failed)
+                right = fit.of(ask.readings)
+                question.is_sound = right is not None and not lacks_moves(right)
+                history = self._path.judge(ask.readings, fit)
                 question = self._questions.move(question, ask.turn, len(history))
         return question.reply or self._spelled(move)
 

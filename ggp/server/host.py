@@ -20,7 +20,7 @@ from typing import NamedTuple
 from ggp.gdl.source import printable
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import BUSY, Abort, Start
-from ggp.protocol.path import History
+from ggp.protocol.path import NO_FIT, History
 from ggp.protocol.reading import Request, read_request
 from ggp.protocol.retelling import GAVE_WAY
 from ggp.protocol.session import Ask, Opening, Receipt
@@ -351,9 +351,9 @@ class Host:
 
     async def _answer(self, ask: Ask) -> str:
         match = self._matches.get(ask.match)
-        move, believed, num_failed = (None, None, 0) if match is None else await match.answer(ask)
+        move, fit = (None, NO_FIT) if match is None else await match.answer(ask)
         self._show_soon()
-        return self.lobby.answer(ask, move, time.monotonic(), believed, num_failed)
+        return self.lobby.answer(ask, move, time.monotonic(), fit)
 
     async def _end(self, serial: int, why: str = "silent", path: History = ()) -> None:
         self._num_replies.pop(serial, None)

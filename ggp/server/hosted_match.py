@@ -23,7 +23,7 @@ from ggp.gdl.games import find_game, list_games
 from ggp.gdl.source import printable
 from ggp.players.elsewhere.from_json import decision_json
 from ggp.protocol.messages import WIRE_STYLES, MessageLimits, print_message, split_items, squeezed
-from ggp.protocol.path import History, was_replaced
+from ggp.protocol.path import NO_FIT, Fit, History, was_replaced
 from ggp.protocol.session import Ask, Opening
 from ggp.server.latency import Latency, TurnTimes
 from ggp.server.match_log import MatchLog
@@ -146,9 +146,8 @@ class HostedMatch:
             self._history = ask.history
             self.pair.catch_up(ask.history)
 
-    async def answer(self, ask: Ask) -> tuple[str | None, History | None, int]:
-        """A move, if one is known and wanted, the reading of the question that it fits, and the
-        number of readings tried in vain."""
+    async def answer(self, ask: Ask) -> tuple[str | None, Fit]:
+        """A move, if one is known and wanted, and which reading of the question fits."""
         self._history = ask.history
         try:
             if ask.wants_move:
@@ -160,13 +159,13 @@ class HostedMatch:
                 self._tally.add(choice, time.monotonic() - ask.asked_at_s)
                 if choice.decision is None or choice.decision.fault is not None:
                     self.fault(ask.turn)
-                return choice.move, ask.reading(choice.reading), choice.num_failed
+                return choice.move, choice.fit
             await self.pair.get_ready(ask.number, ask.deadline_s)
             self._tell_beginning()
         except Exception as error:  # a bug of ggp must not cost the match
             _log.exception("match %s", self._name)
             self.log.write("note", text=f"{type(error).__name__}: {error}")
-        return None, None, 0
+        return None, NO_FIT
 
     def fault(self, turn: int) -> None:
         """Count a fault in the move of a turn, at most one for each turn."""
@@ -267,7 +266,7 @@ def _log_choice(log: MatchLog, turn: int, choice: MoveToSend) -> None:
         "decision",
         **fields
         | {"turn": turn, "move": choice.move, "source": choice.source, "final": choice.final}
-        | {"reading": choice.reading, "failed_readings": choice.num_failed},
+        | {"reading": choice.fit.reading, "failed_readings": choice.fit.num_failed},
     )
 
 

@@ -14,7 +14,7 @@ from ggp.machine import Machine
 from ggp.players import Player, make_player, parse_spec
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import Dialect, Message, Play, Start, Stop, WireStyle, print_message
-from ggp.protocol.path import History
+from ggp.protocol.path import Fit, History
 from ggp.protocol.reading import Request, parse_reply
 from ggp.protocol.session import Ask, Opening, Receipt
 from tests.support.games import build_here
@@ -69,8 +69,8 @@ class LocalWorker:
         if receipt.began is not None:
             self.begin(receipt.began)
         if receipt.ask is not None:
-            move, believed = self.decide(receipt.ask)
-            return self.lobby.answer(receipt.ask, move, now, believed)
+            move, index = self.decide(receipt.ask)
+            return self.lobby.answer(receipt.ask, move, now, Fit(index))
         return receipt.reply or "refused"
 
     def begin(self, opening: Opening) -> None:
@@ -80,15 +80,15 @@ class LocalWorker:
         machine = build_here(program, "prolog")
         self._machines[opening.match] = machine, machine.roles.index(opening.role)
 
-    def decide(self, ask: Ask) -> tuple[str | None, History]:
-        """A move, and the history of the question, or the doubt, that it fits."""
+    def decide(self, ask: Ask) -> tuple[str | None, int]:
+        """A move, and the index of the reading of the question that it fits."""
         if not ask.wants_move:
-            return None, ()
-        for history in (ask.history, *ask.doubts):
+            return None, 0
+        for index, history in enumerate(ask.readings):
             decision = self._player(ask.match, history).choose()
-            if decision.fault is None:
-                break
-        return decision.move, history
+            if decision.fault is None or index == len(ask.doubts):
+                return decision.move, index
+        raise AssertionError("a question has a history")
 
     def _player(self, match: int, history: History) -> Player:
         """A player that has observed a history."""

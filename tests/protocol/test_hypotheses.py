@@ -9,6 +9,7 @@ from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import WIRE_STYLES, Play
 from ggp.protocol.path import (
     ENOUGH_FITS,
+    Fit,
     Hypotheses,
     PathTurn,
     likely_numbers,
@@ -126,7 +127,7 @@ def test_readings_that_were_tried_in_vain_come_last() -> None:
     wire.session.resume(wire.now + 0.5, wire.now + 0.5)
     ask = wire.send(unnumbered("(SAW 1)")).ask
     assert ask is not None
-    wire.session.answer(ask, "guess", wire.now, num_failed=2)
+    wire.session.answer(ask, "guess", wire.now, Fit(num_failed=2))
     following = wire.send(unnumbered("(SAW 2)")).ask
     assert following is not None
     guessed = PathTurn(None, ("(saw 2)",), "guess", True)
@@ -142,7 +143,7 @@ def test_an_answer_that_was_legal_in_one_history_may_be_illegal_in_others() -> N
     wire.session.resume(wire.now + 0.5, wire.now + 0.5)
     ask = wire.send(unnumbered("(SAW 1)")).ask
     assert ask is not None
-    wire.session.answer(ask, "other", wire.now, believed=ask.history)
+    wire.session.answer(ask, "other", wire.now, Fit(0))
     following = wire.send(unnumbered("(SAW 2)")).ask
     assert following is not None
     assert following.history[-1] == PathTurn("other", ("(saw 2)",), "other", True, assumed=True)
@@ -168,12 +169,12 @@ def test_repeated_message_is_a_copy_once_the_history_is_known() -> None:
         ask = wire.send(unnumbered("move", "noop")).ask
         assert ask is not None
         wire.now += 1
-        wire.session.answer(ask, "noop", wire.now, believed=ask.history)
+        wire.session.answer(ask, "noop", wire.now, Fit(0))
         wire.turn(unnumbered("noop", "move"), "noop")
     assert wire.session.history
     ask = wire.send(unnumbered("noop", "x")).ask
     assert ask is not None
-    wire.session.answer(ask, "move", wire.now, believed=ask.history)
+    wire.session.answer(ask, "move", wire.now, Fit(0))
     assert wire.send(unnumbered("noop", "x")).event is Event.PLAY_AGAIN
 
 
@@ -184,13 +185,13 @@ def test_answer_that_was_not_executed_is_doubted_where_all_fitted_before_it() ->
     first = wire.send(unnumbered("move", "noop")).ask
     assert first is not None
     wire.now += 1
-    wire.session.answer(first, "noop", wire.now, believed=first.history)
+    wire.session.answer(first, "noop", wire.now, Fit(0))
     ask = wire.send(unnumbered("noop", "x")).ask
     assert ask is not None
     late = (*ask.history[:-1], *without_assumptions(ask.history[-1:]))
     # It is less likely than that turns were lost.
     assert ask.doubts.index(late) > 3
-    wire.session.answer(ask, "move", wire.now, believed=late)
+    wire.session.answer(ask, "move", wire.now, Fit(1 + ask.doubts.index(late)))
     following = wire.send(unnumbered("move", "y")).ask
     assert following is not None
     assert following.history[:-1] == late

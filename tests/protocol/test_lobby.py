@@ -27,7 +27,7 @@ from ggp.protocol.messages import (
     info_reply,
     print_message,
 )
-from ggp.protocol.path import PathTurn
+from ggp.protocol.path import Fit, PathTurn
 from ggp.protocol.reading import parse_reply
 from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S, Ask, Receipt
 from tests.protocol.doubles import LocalWorker, Referee, receive
@@ -364,8 +364,9 @@ def test_well_formed_nonsense_is_always_answered(draws: st.DataObject) -> None:
         elif asks and do == "answer":
             move = draws.draw(st.none() | st.sampled_from(["move", "noop"]))
             ask = draws.draw(st.sampled_from(asks))
-            believed = draws.draw(st.none() | st.sampled_from([ask.history, *ask.doubts]))
-            reply = lobby.answer(ask, move, now, believed)
+            indices = st.integers(0, len(ask.doubts))
+            fit = Fit(draws.draw(st.none() | indices), draws.draw(indices))
+            reply = lobby.answer(ask, move, now, fit)
             parse_reply(reply)
         elif asks:
             lobby.undelivered(draws.draw(st.sampled_from(asks)))

@@ -8,7 +8,7 @@ import pytest
 
 from ggp.errors import LocalProtocolError, RemoteProtocolError
 from ggp.protocol.messages import MAX_TURN, Abort, Dialect, Play, Start, Stop
-from ggp.protocol.path import MAX_GAP, PathTurn, without_assumptions
+from ggp.protocol.path import MAX_GAP, NO_FIT, Fit, PathTurn, without_assumptions
 from ggp.protocol.session import MAX_REPEATED, Ask, Receipt, Session, default_margin_s
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 
@@ -46,7 +46,7 @@ class Wire:
         ask = self.outcome.ask
         assert ask is not None
         self.now += after_s
-        return self.session.answer(ask, move, self.now, ask.history if is_sound else None)
+        return self.session.answer(ask, move, self.now, Fit(0) if is_sound else NO_FIT)
 
     def turn(self, play: Play, move: str, *, is_sound: bool = False) -> Ask:
         """Play a turn: a question and its answer."""

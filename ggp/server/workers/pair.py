@@ -26,7 +26,7 @@ from ggp.gdl.source import printable
 from ggp.gdl.syntax.reading import TUPLE
 from ggp.players.player import Decision
 from ggp.protocol.messages import NIL, SYMBOL
-from ggp.protocol.path import History, PathTurn, was_replaced
+from ggp.protocol.path import NO_FIT, Fit, History, PathTurn, was_replaced
 from ggp.protocol.session import Ask
 from ggp.run import processes
 from ggp.run.clocks import process_cpu_seconds
@@ -59,17 +59,14 @@ class MoveToSend:
         source: `thinker`, `understudy`, or `last resort`.
         final: false if it is the best move so far because time was up.
         decision: the decision behind it; None for a last resort.
-        reading: index of the first reading of the history that fits: 0 for the history of the
-            question, then its doubts; None if unknown.
-        num_failed: number of the first readings for which no particle was found.
+        fit: which reading of the question's messages fits.
     """
 
     move: str
     source: str
     final: bool
     decision: Decision | None
-    reading: int | None = None
-    num_failed: int = 0
+    fit: Fit = NO_FIT
 
 
 class WorkerPair:
@@ -143,8 +140,7 @@ class WorkerPair:
         """
         async with self._turn_taking:
             self._question, self._history = ask.number, ask.history
-            readings = (ask.history, *ask.doubts)
-            index, fallback = 0, None
+            readings, index, fallback = ask.readings, 0, None
             self._think(readings[0], ask.deadline_s)
             while (choice := self._decided(is_last=index == len(readings) - 1)) is None:
                 knows_a_move = fallback is not None or self._knows_a_move()
@@ -160,9 +156,8 @@ class WorkerPair:
                     break
             choice = choice or self._best_so_far()
             is_sound = choice.decision is not None and choice.decision.is_sound
-            num_failed = index + (self._is_lost() and not is_sound)
-            choice = replace(choice, reading=index) if is_sound else fallback or choice
-            choice = replace(choice, num_failed=num_failed)
+            fit = Fit(index, index) if is_sound else Fit(None, index + self._is_lost())
+            choice = replace(choice if is_sound else fallback or choice, fit=fit)
             if is_sound or fallback is None:
                 self._learn(choice)
             self._thinker.rest()

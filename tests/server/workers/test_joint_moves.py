@@ -14,7 +14,7 @@ from ggp.gdl.normalize import normalize
 from ggp.players import Decision
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.path import PathTurn
+from ggp.protocol.path import NO_FIT, Fit, PathTurn
 from ggp.server.workers.orders import Answer, Failed, MoveReport, Setup, Think
 from ggp.server.workers.worker_match import WorkerMatch
 from tests.protocol.doubles import Referee, receive
@@ -63,15 +63,15 @@ class Worker:
             self.match.build(setup)
         if receipt.ask is None:
             return receipt.reply or "refused"
-        ask, move, believed = receipt.ask, None, None
+        ask, move, fit = receipt.ask, None, NO_FIT
         if ask.wants_move:
-            for history in (ask.history, *(ask.doubts if self.tries_doubts else ())):
+            for index, history in enumerate(ask.readings if self.tries_doubts else [ask.history]):
                 decision = self.decide(ask.number, history, history != ask.history)
                 move = decision.move
                 if decision.is_sound:
-                    believed = history
+                    fit = Fit(index, index)
                     break
-        return self.lobby.answer(ask, move, 0.0, believed)
+        return self.lobby.answer(ask, move, 0.0, fit)
 
     def decide(self, number: int, history: Sequence[PathTurn], is_doubt: bool) -> Decision:
         order = Think(number, 0, tuple(history), time.monotonic() + PATIENCE_S, is_doubt)

@@ -12,7 +12,7 @@ import pytest
 
 from ggp.errors import BackendUnavailableError
 from ggp.players import Decision
-from ggp.protocol.path import PathTurn
+from ggp.protocol.path import Fit, PathTurn
 from ggp.protocol.session import Ask
 from ggp.server.match_log import MatchLog
 from ggp.server.workers import pair as pair_module
@@ -135,7 +135,7 @@ def test_where_no_reading_fits_the_move_is_that_of_the_first(
         return choice
 
     choice = asyncio.run(run())
-    assert (choice.move, choice.reading) == ("a", None)
+    assert (choice.move, choice.fit) == ("a", Fit(None, 2))
 
 
 class Latecomer(WorkerSlot):
@@ -166,7 +166,7 @@ def test_while_no_move_is_known_readings_are_tried_even_after_the_deadline(
         return choice
 
     choice = asyncio.run(run())
-    assert (choice.move, choice.reading, choice.num_failed) == ("b", 1, 1)
+    assert (choice.move, choice.fit) == ("b", Fit(1, 1))
 
 
 def test_without_workers_the_move_comes_from_the_history() -> None:
