@@ -86,7 +86,8 @@ def test_unknown_and_refused_moves_are_kept() -> None:
     assert mark is not None
     assert percepts is not None
     path = np.array([0])
-    for turn in ((UNKNOWN, UNKNOWN, UNKNOWN), (mark, percepts, mark), (mark, UNKNOWN, DRAWN)):
+    known = (mark, percepts, mark), (mark, UNKNOWN, DRAWN), (UNKNOWN, percepts, mark)
+    for turn in ((UNKNOWN, UNKNOWN, UNKNOWN), *known):
         path = tree.extend(path, *(np.array([number]) for number in turn))
     bags = Bags(0, path, np.zeros(1, dtype=np.int64), sampler.start(0).sets)
     reader = machine_of_game("krieg_tic_tac_toe", "propnet")

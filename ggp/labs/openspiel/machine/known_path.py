@@ -51,6 +51,16 @@ class PathTurn(NamedTuple):
     digest: str | None
     words: str | None
 
+    def allows(self, action: int, legal: Sequence[int]) -> bool:
+        """Whether the role may have played an action where these are legal."""
+        if self.move == UNKNOWN and self.refused - 1 in legal:
+            return action == self.refused - 1
+        return self.move in (UNKNOWN, action + 1) and self.refused - 1 not in legal
+
+    def is_chosen(self, action: int) -> bool:
+        """Whether the role chose an action that it played: otherwise it was drawn for it."""
+        return self.refused == (action + 1 if self.move == UNKNOWN else UNKNOWN)
+
 
 @dataclass(frozen=True, slots=True)
 class History:
@@ -192,7 +202,7 @@ class KnownPath:
                 logs.append(math.log(share) if share > 0 else -math.inf)
             # A move that the role chose is certain. A move drawn for it, in place of a refused one,
             # is as likely as any other.
-            elif player == self.role and turn.move != UNKNOWN == turn.refused:
+            elif player == self.role and turn.is_chosen(action):
                 logs.append(0.0)
             else:
                 logs.append(-math.log(len(state.legal_actions())))
@@ -212,7 +222,7 @@ class KnownPath:
         if action not in legal:
             return False
         if state.current_player() == self.role:
-            if turn.move not in (UNKNOWN, action + 1) or turn.refused - 1 in legal:
+            if not turn.allows(action, legal):
                 return False
         elif turn.move not in (NOOP, UNKNOWN):
             return False

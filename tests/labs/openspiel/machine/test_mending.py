@@ -8,12 +8,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from ggp.labs.openspiel.machine.known_path import History, KnownPath
+from ggp.belief import DRAWN
+from ggp.labs.openspiel.machine.known_path import History, KnownPath, PathTurn
 from ggp.labs.openspiel.machine.redraw import Mender, dealt, not_of, renamed, replaced, traded
 from ggp.labs.openspiel.machine.spiel_machine import SpielMachine
 from ggp.machine import Machine, build_machine
 from ggp.machine.abilities import Redraws
-from ggp.machine.base import States
+from ggp.machine.base import UNKNOWN, States
 from ggp.machine.games import load_program
 from ggp.search.moves import random_moves
 
@@ -66,6 +67,26 @@ def test_a_history_is_mended_from_the_start_of_the_game(
         rng = np.random.default_rng(path.visited)
         history = mender.mended(path.extended(start, rng), lambda: path.visited > MAX_STATES)
     assert len(path.agreeing(history.actions)) == num_turns
+
+
+@pytest.mark.parametrize(
+    ("move", "refused", "allowed", "chosen"),
+    [
+        (2, UNKNOWN, {1}, {1}),
+        (2, 9, {1}, set()),  # a move that is illegal here was refused
+        (2, 3, set(), set()),  # it would have been legal
+        (2, DRAWN, {1}, set()),
+        (UNKNOWN, UNKNOWN, {0, 1, 2}, set()),
+        (UNKNOWN, 2, {1}, {1}),  # submitted, and legal
+        (UNKNOWN, 9, {0, 1, 2}, set()),
+    ],
+)
+def test_actions_that_a_turn_allows(
+    move: int, refused: int, allowed: set[int], chosen: set[int]
+) -> None:
+    turn, legal = PathTurn(move, refused, None, None, None), [0, 1, 2]
+    assert {action for action in legal if turn.allows(action, legal)} == allowed
+    assert {action for action in allowed if turn.is_chosen(action)} == chosen
 
 
 @pytest.mark.parametrize(("name", "num_turns"), [("skat", 45), ("hearts", 80)])
