@@ -98,6 +98,10 @@ class Auto:
         """See `Believing`."""
         return self.player.snapshot()
 
+    def is_sure(self, move: str) -> bool:
+        """See `Believing`."""
+        return self.player.is_sure(move)
+
     def resume(self, snapshot: str, turns: Sequence[ObservedTurn]) -> int:
         """See `Believing`."""
         num_turns = self.player.resume(snapshot, turns)

@@ -224,6 +224,10 @@ class Believing(Protocol):
         no particles."""
         ...
 
+    def is_sure(self, move: str) -> bool:
+        """Whether a move (KIF) is certainly legal now, in every state that the player may be in."""
+        ...
+
     def resume(self, snapshot: str, turns: Sequence[ObservedTurn]) -> int:
         """Begin with the bag of a snapshot, before anything is observed.
 

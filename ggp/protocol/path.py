@@ -40,8 +40,6 @@ class Answered:
     Attributes:
         submitted: our answer; None if there is none yet.
         in_time: whether it was certainly in time.
-        is_sound: whether it was legal if the history is right, so that it was executed if it was
-            in time; else the server may have replaced it.
         is_open: whether the server is still waiting, according to our clock.
         is_lost: whether the connection broke before the answer was sent, so that the server may
             ask once more.
@@ -49,7 +47,6 @@ class Answered:
 
     submitted: str | None = None
     in_time: bool = False
-    is_sound: bool = False
     is_open: bool = False
     is_lost: bool = False
 
@@ -69,6 +66,10 @@ class Fit(NamedTuple):
         """The reading that fits."""
         index = self.reading
         return readings[index] if index is not None and 0 <= index < len(readings) else None
+
+    def is_copy(self, readings: Sequence[History]) -> bool:
+        """Whether the latest message turned out to be a copy of the one before."""
+        return self.of(readings) == readings[0][:-1] != readings[0]
 
 
 NO_FIT = Fit()
@@ -230,20 +231,22 @@ class Path:
         """Other readings of the messages, likeliest first, in case no particle fits the history.
 
         In order: the server sends joint moves rather than percepts, if all terms may be either;
-        other turns were lost while we were down; another move than our latest answer was executed,
-        if everything fitted before;
-        the latest message, if it has no number, is a duplicate; assumed moves were not executed,
+        other turns were lost while we were down (after the first few of these readings, the latest
+        message, if it has no number, is a duplicate); another move than our latest answer was
+        executed, if everything fitted before; assumed moves were not executed,
         and answers were late; turns were lost although we seem to have received everything.
         """
         # Percepts rarely look like moves turn after turn.
         as_moves = self._as_moves(self.history) if message.turn is None else None
         doubts = [] if as_moves is None else [as_moves]
-        doubts += self._hypotheses.lost
-        if self._hypotheses.fitted_before:
-            doubts.append((*self.history[:-1], *without_assumptions(self.history[-1:])))
+        lost = self._hypotheses.lost
         sent_before = {self._texts.get(turn) for turn in range(self.turn or 0)} | self._old_texts
+        doubts += lost[:EARLY]
         if message.turn is None and message.terms in sent_before:
             doubts.append(self.history[:-1])
+        doubts += lost[EARLY:]
+        if self._hypotheses.fitted_before:
+            doubts.append((*self.history[:-1], *without_assumptions(self.history[-1:])))
         doubts.append(without_assumptions(self.history))
         doubts += self._hypotheses.missed
         return tuple(doubt for doubt in dict.fromkeys(doubts) if doubt != self.history)
@@ -267,7 +270,9 @@ class Path:
         if self.turn is not None and len(self.history) != self.turn:
             text = self._texts.pop(self.turn)
             self.turn = len(self.history)
-            self._texts.setdefault(self.turn, text)
+            self._texts = {turn: old for turn, old in self._texts.items() if turn <= self.turn}
+            if not fit.is_copy(readings):
+                self._texts[self.turn] = text
         return self.history
 
     def _take_for_moves(self) -> None:
@@ -312,7 +317,7 @@ class Path:
             return 1 if message.terms else 0
         latest = answers.get(current, Answered())
         if message.terms is None:
-            is_first = current == 0 and (latest.is_open or latest.is_lost)
+            is_first = current == 0 and (latest.is_open or latest.is_lost) and not was_down
             shows_moves = not (self._outline.is_gdl2 or self._outline.may_hide)
             if is_first or self.started_again or shows_moves:
                 return 0
@@ -345,9 +350,9 @@ class Path:
 
 
 def _turn(news: News, answer: Answered) -> PathTurn:
-    """A turn of the history; if no move was sent, our answer is assumed, if it was certain."""
+    """A turn of the history; if no move was sent, our answer is assumed, if it was in time."""
     turn = PathTurn(news.move, news.percepts, answer.submitted, answer.in_time, joint=news.joint)
-    if news.move is None and answer.in_time and answer.is_sound:
+    if news.move is None and answer.in_time:
         return replace(turn, move=answer.submitted, assumed=True)
     return turn
 
@@ -375,6 +380,9 @@ MAX_ESTIMATED = 12
 unknown turns, later ones carry hardly any information."""
 
 MAX_HYPOTHESES = MAX_ESTIMATED + 1
+
+EARLY = 2
+"""Numbers of lost turns that are tried before the latest message is taken for a duplicate."""
 
 ENOUGH_FITS = 20
 """A history that has fitted for this many consecutive turns is no longer doubted."""
@@ -431,12 +439,10 @@ class Hypotheses:
         """
         self._is_settled = False
         # If the match goes on, our answer to the supposed first message is not an answer to it.
-        in_others = _without_answer(last) if self._began_anew else last
-        if in_others.assumed:  # it was chosen for our history: in others it may have been illegal
-            in_others = replace(in_others, move=None, assumed=False)
+        without_answer = _without_answer(last) if self._began_anew else last
         self._began_anew = False
         if deaf is None:
-            self.lost = tuple((*lost, in_others) for lost in self.lost)
+            self.lost = tuple((*lost, without_answer) for lost in self.lost)
             # Alternatives of earlier turns remain only if it is still unknown which fits.
             earlier = tuple((*missed, last) for missed in self.missed)
             missed = tuple(with_lost(self.history, last, num) for num in range(1, MAX_LOST + 1))
@@ -445,7 +451,7 @@ class Hypotheses:
             return
         histories = (self.history, *self.lost, *self.missed)
         ranked = [
-            (rank + order, with_lost(base, in_others if rank else last, num))
+            (rank + order, with_lost(base, last, num))
             for rank, base in enumerate(histories)
             for order, num in enumerate(likely_numbers(deaf))
         ]
@@ -478,8 +484,7 @@ class Hypotheses:
         if self.lost:
             known = (self.history, *self.lost)
             order = sorted(known, key=lambda history: history in histories)
-            if order[0] != self.history:
-                self._num_fits = 0
+            self._num_fits = 0
             self.history, *rest = order
             self.lost = tuple(rest)
 
@@ -505,7 +510,8 @@ def with_lost(history: History, last: PathTurn, num: int) -> History:
     """
     if num == 0:
         return (*history, last)
-    answered = PathTurn(submitted=last.submitted, in_time=last.in_time)
+    move = last.submitted if last.in_time else None
+    answered = PathTurn(move, None, last.submitted, last.in_time, assumed=move is not None)
     return (*history, answered, *[PathTurn()] * (num - 1), _without_answer(last))
 
 
@@ -542,9 +548,9 @@ class PathTurn:
         percepts: our percepts, sorted; None if unknown. In plain GDL these are the joint move, as
             `(did ROLE MOVE)`, like the percepts of machines of plain GDL games.
         submitted: our answer; None if there was none.
-        in_time: whether the answer was certainly in time. If the move is unknown, it was then
-            executed wherever it was legal.
-        assumed: whether the server sent no move, so that `move` is our answer, given in time.
+        in_time: whether the answer was certainly in time.
+        assumed: whether the server sent no move, so that `move` is our answer, given in time, which
+            was executed if it was legal.
         joint: the received terms in the order of the roles, if they were read as percepts and may
             also be a joint move; None otherwise. It is not part of the path.
     """
@@ -567,11 +573,6 @@ class PathTurn:
 def was_replaced(turn: PathTurn) -> bool:
     """Whether another move than ours was executed, which was late or illegal."""
     return None not in (turn.move, turn.submitted) and turn.move != turn.submitted
-
-
-def lacks_moves(turns: Iterable[PathTurn]) -> bool:
-    """Whether some move that was executed for us is unknown."""
-    return any(turn.move is None for turn in turns)
 
 
 History = tuple[PathTurn, ...]

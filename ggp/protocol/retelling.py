@@ -42,7 +42,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.path import NO_FIT, Fit
+from ggp.protocol.path import Fit
 from ggp.protocol.reading import Request
 from ggp.protocol.session import Ask, Opening, Receipt
 
@@ -75,8 +75,6 @@ class Retelling:
         self.ask: Ask | None = None
         self.backend: str | None = None
         self._role: str | None = None
-        self._move: str | None = None
-        self._fit = NO_FIT
 
     def tell(self, event: Mapping[str, Any], at_s: float) -> Receipt | None:
         """Replay one line; returns the lobby's receipt if the line is a received message.
@@ -97,13 +95,13 @@ class Retelling:
                 request = Request(str(event["text"]), at_s, peer, receiver, self._role)
                 receipt = self._lobby.receive(request, at_s)
                 self.opening = receipt.began or self.opening
-                self.ask, self._move, self._fit = receipt.ask or ask, None, NO_FIT
+                self.ask = receipt.ask or ask
                 return receipt
-            case "decision" if ask is not None:
-                self._move = str(event["move"])
-                self._fit = Fit(event["reading"], int(event.get("failed_readings", 0)))
-            case "sent" if ask is not None and event.get("turn") in (None, ask.turn):
-                self._lobby.answer(ask, self._move, at_s, self._fit)
+            case "decision" if ask is not None and event["turn"] == _turn_of(ask):
+                fit = Fit(event["reading"], int(event.get("failed_readings", 0)))
+                self._lobby.answer(ask, str(event["move"]), at_s, fit)
+            case "sent" if ask is not None and event.get("turn") == _turn_of(ask):
+                self._lobby.answer(ask, None, at_s)  # unless it was decided
             case "backend":
                 self.backend = str(event["backend"])
             case "resumed" if self.opening is not None:

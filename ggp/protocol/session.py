@@ -21,7 +21,6 @@ from ggp.protocol.path import (
     History,
     Path,
     Reading,
-    lacks_moves,
     turns_within,
 )
 from ggp.protocol.spelling import Outline, outline
@@ -94,15 +93,12 @@ class _Question:
     submitted: str | None = None
     reply: str | None = None
     in_time: bool = False
-    is_sound: bool = False
     is_lost: bool = False
 
     def answered(self, now: float) -> Answered:
         waits = now <= self.ends_at_s
         is_open = self.ask is not None and waits
-        return Answered(
-            self.submitted, self.in_time, self.is_sound, is_open, self.is_lost and waits
-        )
+        return Answered(self.submitted, self.in_time, is_open, self.is_lost and waits)
 
 
 class Questions:
@@ -148,12 +144,16 @@ class Questions:
         latest = reversed(self._by_turn.values())
         return next((q.reply for q in latest if q.digest == digest), None)
 
-    def move(self, question: _Question, turn: int, to: int) -> _Question:
-        """Reassign a question to another turn; returns the question that is kept for that turn."""
+    def move(self, question: _Question, turn: int, to: int, *, is_copy: bool) -> _Question:
+        """Reassign a question to another turn; returns the question that is kept for that turn: of
+        copies, the first."""
         del self._by_turn[turn]
-        target = self._by_turn.setdefault(to, question)
-        target.number = question.number
-        return target
+        if is_copy:
+            question, new = self._by_turn.get(to, question), question
+            question.number = new.number
+        self.take_back(to)
+        self._by_turn[to] = question
+        return question
 
     def take_back(self, turn: int) -> None:
         """Forget the questions of this turn and all later ones."""
@@ -407,7 +407,9 @@ class Session:
                 outlived us, and are not lost.
             alive_s: when we were surely alive for the last time; None if that is unknown.
         """
-        self.resumed_at_s, self._alive_s = now, alive_s
+        if self.resumed_at_s is None:  # else we have heard nothing since we were alive before that
+            self._alive_s = alive_s
+        self.resumed_at_s = now
         if listens_since_s > self.heard_at_s:
             self.listens_since_s = listens_since_s
         if self._questions.open is not None:
@@ -446,11 +448,9 @@ class Session:
             self._answered_at_s = now
             question.in_time = was_open and not question.is_lost and now <= question.ends_at_s
             if was_open:
-                # Only a role that knows its own moves knows which of them are legal.
-                right = fit.of(ask.readings)
-                question.is_sound = right is not None and not lacks_moves(right)
-                history = self._path.judge(ask.readings, fit)
-                question = self._questions.move(question, ask.turn, len(history))
+                turn = len(self._path.judge(ask.readings, fit))
+                is_copy = fit.is_copy(ask.readings)
+                question = self._questions.move(question, ask.turn, turn, is_copy=is_copy)
         return question.reply or self._spelled(move)
 
     def abandoned(self, ask: Ask) -> None:

@@ -80,10 +80,10 @@ def restore(
         now: of `time.monotonic`.
         listens_since_s: since when messages arrive here, on the same clock; default: now.
     """
-    replayed = []
+    replayed, zero_s = [], now - time.time()
     for _, path in sorted(_unfinished(folder)):
         try:
-            restored = _replay(path, _events(path), lobby, now)
+            restored = _replay(path, _events(path), lobby, now, zero_s)
         except (GGPError, OSError, LookupError, TypeError, ValueError, AttributeError) as error:
             _log.warning("the match of %s is not resumed: %r", path, error)
             continue
@@ -140,10 +140,9 @@ def _events(path: Path) -> list[Mapping[str, Any]]:
 
 
 def _replay(
-    path: Path, events: list[Mapping[str, Any]], lobby: Lobby, now: float
+    path: Path, events: list[Mapping[str, Any]], lobby: Lobby, now: float, zero_s: float
 ) -> Restored | None:
     # Logs have the time of day, since the clock of the lobby restarts with the system.
-    zero_s = now - time.time()
     began_s = datetime.fromisoformat(events[0]["time"]).timestamp() + zero_s
     alive_s = min(path.stat().st_mtime + zero_s, now)
     retold = Retelling(lobby)

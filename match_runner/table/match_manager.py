@@ -469,7 +469,7 @@ class Replays:
             GGPError: there is no file of that name, or it cannot be replayed.
         """
         path = self._stored.path(name)
-        key = f"{path}:{path.stat().st_mtime_ns}"
+        key = f"{path}:{path.stat().st_size}"  # the time of a running match's log changes often
         if key not in self._replays:
             match, frames = await self._ask(worker_tasks.replay_file, path)
             self._keep(key, (match, _texts(frames)))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import DRAWN, Bags, HyperPlaySampler, PathTree
+from ggp.belief.samplers.last_observation import LastObservation
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray
 from ggp.players import BeliefPlayer, make_player, parse_spec
@@ -180,6 +181,28 @@ def test_states_that_thinning_leaves_keep_their_odds(turns: list[Turn]) -> None:
         total = sum(expected[state] for state in weights)
         odds = {state: expected[state] / total for state in weights}
         assert weights == pytest.approx(odds)
+
+
+def test_last_observations_hold_what_was_submitted_in_earlier_turns() -> None:
+    machine = machine_of_rules(
+        """
+        (role other) (role seer) (init (at 0)) (way 1) (way 2) (way 3) (succ 0 1) (succ 1 2)
+        (succ 2 3) (<= (legal seer (go ?w)) (way ?w)) (legal other a) (legal other b)
+        (<= (next (went ?n ?w)) (does seer (go ?w)) (true (at ?n)))
+        (<= (next (went ?n ?w)) (true (went ?n ?w)))
+        (<= (next (at ?n)) (true (at ?m)) (succ ?m ?n)) (<= terminal (true (at 3)))
+        (<= (sees seer ?x) (does other ?x)) (goal seer 50) (goal other 50)
+        """,
+        "propnet",
+    )
+    belief = LastObservation(machine, PathTree(machine), capacity=16, max_attempts=1_000)
+    bag, rng = belief.start(SEER), np.random.default_rng(0)
+    for _ in range(2):
+        move, percepts, submitted = arrays(machine, Turn(None, ("a",), "(go 1)"))
+        bag = belief.advance(bag, move, percepts, rng, submitted)
+    boards = machine.fluents(bag.states_of(0))
+    assert boards
+    assert all({"(went 0 1)", "(went 1 1)"} <= set(board) for board in boards)
 
 
 def test_paths_that_differ_in_how_the_move_came_about_are_distinct() -> None:

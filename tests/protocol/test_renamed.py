@@ -219,7 +219,7 @@ def test_percepts_are_not_taken_for_a_joint_move() -> None:
         receipt = receive(lobby, f"(PLAY m ({news}))", 2.0)
         assert receipt.ask is not None
         (turn,) = receipt.ask.history
-        assert (turn.move, turn.percepts, turn.assumed) == (None, None, False)
+        assert (turn.move, turn.percepts, turn.assumed) == ("(mark 1)", None, True)
         assert any("which the server may have renamed" in note for note in receipt.notes)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ggp.errors import LocalProtocolError, RemoteProtocolError
 from ggp.protocol.messages import MAX_TURN, Abort, Dialect, Play, Start, Stop
-from ggp.protocol.path import MAX_GAP, NO_FIT, Fit, PathTurn, without_assumptions
+from ggp.protocol.path import MAX_GAP, PathTurn, without_assumptions
 from ggp.protocol.session import MAX_REPEATED, Ask, Receipt, Session, default_margin_s
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 
@@ -41,18 +41,16 @@ class Wire:
         assert (self.outcome.reply is None) != (self.outcome.ask is None)
         return self.outcome
 
-    def answer(self, move: str | None, after_s: float = 1.0, *, is_sound: bool = False) -> str:
-        """Answer the latest question; a sound move is legal if the history is right."""
-        ask = self.outcome.ask
-        assert ask is not None
+    def answer(self, move: str | None, after_s: float = 1.0) -> str:
+        assert self.outcome.ask is not None
         self.now += after_s
-        return self.session.answer(ask, move, self.now, Fit(0) if is_sound else NO_FIT)
+        return self.session.answer(self.outcome.ask, move, self.now)
 
-    def turn(self, play: Play, move: str, *, is_sound: bool = False) -> Ask:
+    def turn(self, play: Play, move: str) -> Ask:
         """Play a turn: a question and its answer."""
         ask = self.send(play).ask
         assert ask is not None
-        self.answer(move, is_sound=is_sound)
+        self.answer(move)
         return ask
 
 
@@ -127,7 +125,7 @@ def test_match_of_plain_gdl_from_start_to_stop() -> None:
 
 def test_older_gdl2_assumes_our_move_only_if_it_was_in_time() -> None:
     wire = Wire(START2)
-    wire.turn(Play("m"), "move", is_sound=True)
+    wire.turn(Play("m"), "move")
     ask = wire.send(unnumbered("(SAW 1)", "(SAW 1)")).ask
     assert ask is not None
     assert ask.history == (PathTurn("move", ("(saw 1)",), "move", True, assumed=True),)
@@ -289,17 +287,9 @@ def test_connection_that_breaks_while_we_think_makes_the_answer_uncertain() -> N
     assert following.history == (PathTurn(None, ("(saw 1)",), "move", False),)
 
 
-def test_a_guessed_move_is_executed_only_if_it_was_legal() -> None:
-    wire = Wire(START2)
-    wire.turn(Play("m"), "move")
-    ask = wire.send(unnumbered("(SAW 1)", "(SAW 1)")).ask
-    assert ask is not None
-    assert ask.history == (PathTurn(None, ("(saw 1)",), "move", True),)
-
-
 def test_missing_turns_are_unknown_and_can_come_late() -> None:
     wire = Wire(START2)
-    wire.turn(numbered(0, None), "move", is_sound=True)
+    wire.turn(numbered(0, None), "move")
     gap = wire.send(numbered(3, "c", "(saw 3)"))
     assert gap.event is Event.PLAY_GAP
     assert gap.ask is not None
@@ -387,7 +377,7 @@ def test_percepts_where_a_joint_move_is_expected_are_unknown_and_noted() -> None
     wire.turn(Play("m"), "move")
     outcome = wire.send(unnumbered("(zork 1)", "(zork 2)", "(zork 3)"))
     assert outcome.ask is not None
-    assert outcome.ask.history == (PathTurn(None, None, "move", True),)
+    assert outcome.ask.history == (PathTurn("move", None, "move", True, assumed=True),)
     assert "which the server may have renamed" in outcome.notes[0]
 
 

@@ -425,7 +425,7 @@ def walk(
         last = turn == len(steps) - 1
         move, percepts, refused = tree.last_turns(np.array([node]))[0].tolist()
         if last_only and not last:
-            percepts, refused = UNKNOWN, UNKNOWN
+            percepts, refused = UNKNOWN, refused if move == UNKNOWN else UNKNOWN
         rows = np.tile(np.array([[move], [percepts], [refused]]), len(states))
         views_used = views if keep_views else None
         options = open_moves(machine, role, states, Learnt(*rows), setting.model, views_used)

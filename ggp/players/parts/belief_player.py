@@ -185,6 +185,10 @@ class BeliefPlayer(ABC):
         self.turn = self.tracker.resume(snapshot, self._key, turns)
         return self.turn
 
+    def is_sure(self, move: str) -> bool:
+        """See `Believing`."""
+        return self.tracker.is_sure(move)
+
     @property
     def _key(self) -> str:
         """The key of snapshots: game, role, and whether all moves are percepts."""
@@ -580,8 +584,8 @@ def candidates_of(
     share = np.bincount(group, np.repeat(bag.weights_of(0), legal.counts), minlength=len(moves))
     if not sure and not told_all:
         is_best = share >= LIKELIEST * share.max(initial=0.0)
-        best = frozenset(np.array(moves, dtype=np.int64)[is_best].tolist())
-        return Candidates(moves, best, best)
+        sure = likely = frozenset(np.array(moves, dtype=np.int64)[is_best].tolist())
+        return Candidates(moves, doubts.without(sure), likely)
     likely = frozenset(np.array(moves, dtype=np.int64)[share >= LIKELY].tolist())
     return Candidates(moves, doubts.without(sure), likely)
 

@@ -34,7 +34,7 @@ from ggp.belief.snapshots import read_bag
 from ggp.belief.turns.completions import LANES_AT_ONCE
 from ggp.gdl import canonical_term
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
-from ggp.players.parts.without_belief import GUESSED, GuessedStates
+from ggp.players.parts.without_belief import GUESSED, GuessedStates, are_legal
 from ggp.players.player import ObservedTurn
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
@@ -191,22 +191,31 @@ class Tracker:
         if not isinstance(belief, HyperPlaySampler):
             return 0
         bag = read_bag(snapshot, self.machine, self.tree, self.role, key)
-        turns = turns[: self.tree.depth(int(bag.paths[0]))]
-        path = np.array([self.role])
-        for move, percepts, submitted, in_time in turns:
-            turn = self._turn(move, percepts, Submission(submitted, in_time))
-            path = self.tree.extend(path, *_arrays(turn))
-        if path[0] != bag.paths[0] or (belief.keep_views and bag.sets.views is None):
+        stored = self.tree.turns(int(bag.paths[0])).tolist()
+        for turn, (move, percepts, submitted, in_time) in zip(stored, turns, strict=False):
+            ours = self._turn(move, percepts, Submission(submitted, in_time))
+            is_unsure = turn == [UNKNOWN, ours[1], ours[0]] and in_time and move == submitted
+            if turn != ours and not is_unsure:
+                return 0
+        if len(stored) > len(turns) or (belief.keep_views and bag.sets.views is None):
             return 0
         sets = bag.sets if belief.keep_views else bag.sets.without_views(self.machine)
         if not sets.exact[0]:
             sets = sets.thinned(max(self._growth.room, belief.capacity), self._rng)
-        self.was_told_all = all(move is not None for move, *_ in turns)
+        self.was_told_all = all(move != UNKNOWN for move, *_ in stored)
         self.bag = replace(bag, sets=sets)
         self._know(self.bag)
         belief.resume(self.bag)
-        self._last.learn(int(path[0]), sets)
-        return len(turns)
+        self._last.learn(int(bag.paths[0]), sets)
+        return len(stored)
+
+    def is_sure(self, text: str) -> bool:
+        """Whether a move is certainly legal now: in all particles, if these are all, or the role
+        knows all its past moves."""
+        bag, move = self.bag, move_of(self.machine, text)
+        if bag.depleted[0] or move == UNKNOWN or not (bag.exact[0] or self.was_told_all):
+            return False
+        return bool(are_legal(self.machine, bag.states_of(0), self.role, move).all())
 
     def turn_of(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int]:
         """The ids of a turn; `UNKNOWN` for anything missing, or not in the rules."""

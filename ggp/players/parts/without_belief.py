@@ -57,7 +57,8 @@ class GuessedStates:
             turn: our executed move, percepts and refused move: see `PathTree.extend`.
             deadline: when to be content with fewer states.
         """
-        self._refused = [*self._refused, turn[2]] if turn[2] >= 0 else []
+        is_refused = turn[0] != UNKNOWN and turn[2] >= 0
+        self._refused = [*self._refused, turn[2]] if is_refused else []
         successors: tuple[list[States], ...] = ([], [], [])  # the best last
         for number in range(ROUNDS if len(self.states) else 0):
             if number and deadline is not None and deadline.passed():

@@ -41,6 +41,9 @@ THINKER, UNDERSTUDY = "thinker", "understudy"
 GRACE_S = 0.75
 """Time after its clock in which a server still accepts a move; real servers wait a second."""
 
+FAIR_SHARE = 0.05
+"""A reading of the messages that the thinker tried in less of the time was not really tried."""
+
 SCORE_S = 1.0
 """Time for finding out the score after a match; after twice this time the score is unknown."""
 
@@ -140,12 +143,14 @@ class WorkerPair:
         """
         async with self._turn_taking:
             self._question, self._history = ask.number, ask.history
-            readings, index, fallback = ask.readings, 0, None
+            readings, index, fallback, num_failed = ask.readings, 0, None, 0
+            whole_s = part_s = max(ask.deadline_s - time.monotonic(), 0.0)
             self._think(readings[0], ask.deadline_s)
             while (choice := self._decided(is_last=index == len(readings) - 1)) is None:
-                knows_a_move = fallback is not None or self._knows_a_move()
-                now_s = time.monotonic()
-                end_s = ask.deadline_s if knows_a_move else clock_end_s + GRACE_S
+                now_s, is_known = time.monotonic(), (fallback or self._reported()) is not None
+                end_s = ask.deadline_s if is_known else clock_end_s + GRACE_S
+                if self._thinker.lost and part_s >= FAIR_SHARE * whole_s:
+                    num_failed = index + 1
                 if self._is_lost() and index < len(readings) - 1 and now_s < end_s:
                     fallback = fallback or self._reported()
                     index += 1
@@ -156,7 +161,7 @@ class WorkerPair:
                     break
             choice = choice or self._best_so_far()
             is_sound = choice.decision is not None and choice.decision.is_sound
-            fit = Fit(index, index) if is_sound else Fit(None, index + self._is_lost())
+            fit = Fit(index if is_sound else None, num_failed)
             choice = replace(choice if is_sound else fallback or choice, fit=fit)
             if is_sound or fallback is None:
                 self._learn(choice)
@@ -257,11 +262,6 @@ class WorkerPair:
         if is_through and (is_last or not self._is_lost()):
             return self._best_so_far()
         return None
-
-    def _knows_a_move(self) -> bool:
-        if self._thinker.idle and self._understudy.idle:
-            return True  # waiting will not help
-        return self._thinker.report is not None or self._understudy.report is not None
 
     def _best_so_far(self) -> MoveToSend:
         resort = MoveToSend(last_resort(self._history), "last resort", False, None)

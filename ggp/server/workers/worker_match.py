@@ -283,7 +283,7 @@ class WorkerMatch:
             self._guesses = guesses
             for turn in self._turns[self._guessed :]:
                 self._guessed += 1
-                move = move_of(machine, turn.move)
+                move = move_of(machine, None if turn.assumed else turn.move)
                 refused = refused_of(machine, move, turn.submitted, turn.in_time)
                 seen = percepts_of(machine, turn.percepts)
                 guesses.play_on((move, seen, refused), deadline)
@@ -456,9 +456,16 @@ class WorkerMatch:
 
 
 def _observe(player: Player, turn: PathTurn, deadline: Deadline) -> None:
-    """Give a player a turn."""
+    """Give a player a turn.
+
+    Where the server does not say which move was executed, it was ours if it was legal: one of which
+    that is not certain counts as unknown.
+    """
+    move = turn.move
+    if move and turn.assumed and isinstance(player, Believing) and not player.is_sure(move):
+        move = None
     player.observe(
-        turn.move,
+        move,
         turn.percepts,
         submitted=turn.submitted,
         in_time=turn.in_time,

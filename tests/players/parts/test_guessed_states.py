@@ -14,7 +14,7 @@ from ggp.machine.base import UNKNOWN
 from ggp.players.parts.tracker import move_of, percepts_of
 from ggp.players.parts.without_belief import GUESSED, GuessedStates
 from ggp.search.moves import random_moves
-from tests.support.games import build_here, machine_of_game
+from tests.support.games import build_here, machine_of_game, machine_of_rules
 from tests.support.sheets.programs import MANY_MOVES
 
 
@@ -52,6 +52,23 @@ def test_states_that_agree_with_what_was_seen_come_first(backend: str) -> None:
             state, percepts = machine.step(state, np.stack(joint, axis=1))
             guessed.play_on((int(joint[role][0]), int(percepts[0, role]), UNKNOWN))
         assert len(guessed.states) <= GUESSED
+
+
+def test_a_move_that_was_submitted_is_not_one_that_was_refused() -> None:
+    machine = machine_of_rules(
+        """
+        (role seer) (role random) (init (door 1)) (pick 1) (pick 2) (pick 3)
+        (<= (legal seer wait)) (<= (legal seer knock) (true (door 1)))
+        (<= (legal random (go ?d)) (pick ?d)) (<= (next (door ?d)) (does random (go ?d)))
+        (<= terminal (true (door 9))) (goal seer 50) (goal random 0) (<= (sees seer x) terminal)
+        """,
+        "propnet",
+    )
+    guessed, wait = guesses(machine, "seer"), move_of(machine, "wait")
+    guessed.play_on((UNKNOWN, UNKNOWN, wait))
+    assert guessed.moves() == [wait]
+    guessed.play_on((move_of(machine, "knock"), UNKNOWN, wait))
+    assert guessed.moves() != [wait]
 
 
 @pytest.mark.parametrize("backend", ["prolog", "propnet"])

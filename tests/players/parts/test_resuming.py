@@ -105,6 +105,18 @@ def test_a_snapshot_of_another_path_is_not_used() -> None:
         assert inner(resumed).tracker.bag.paths[0] == 0
 
 
+def test_an_answer_that_was_not_sure_to_be_legal_is_recognised() -> None:
+    """Where the server does not say which move was executed, histories assume our answer."""
+    turns = turns_of(4)
+    unsure = [*turns[:3], (None, *turns[3][1:])]
+    first, resumed, other = (a_player("hyperplay2:n=3") for _ in range(3))
+    observe(first, unsure)
+    assert resumed.resume(first.snapshot(), turns) == 4
+    assert not inner(resumed).tracker.was_told_all
+    late = [*turns[:3], (*turns[3][:3], False)]
+    assert other.resume(first.snapshot(), late) == 0
+
+
 def test_a_player_that_needs_views_does_not_resume_without_them() -> None:
     turns = turns_of(5)
     plain, informed = a_player("random"), a_player("hyperplay2:n=3")

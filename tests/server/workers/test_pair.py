@@ -135,7 +135,7 @@ def test_where_no_reading_fits_the_move_is_that_of_the_first(
         return choice
 
     choice = asyncio.run(run())
-    assert (choice.move, choice.fit) == ("a", Fit(None, 2))
+    assert (choice.move, choice.fit) == ("a", Fit(None, 1))
 
 
 class Latecomer(WorkerSlot):

@@ -341,6 +341,34 @@ def test_player_of_the_first_reading_stays_while_others_are_tried(
     assert len(players) == 4
 
 
+HANDS = """
+(role guest) (role random) (init (step 0)) (card 1) (card 2) (card 3) (after 0 1) (after 1 2)
+(after 2 3) (<= (legal random (deal ?k)) (card ?k) (true (step 0)))
+(<= (legal random noop) (not (true (step 0)))) (<= (legal guest noop) (true (step 0)))
+(<= (legal guest (play ?k)) (true (hand ?k))) (<= (next (hand ?k)) (does random (deal ?k)))
+(<= (next (hand ?k)) (true (hand ?k))) (<= (next (step ?m)) (true (step ?n)) (after ?n ?m))
+(<= terminal (true (step 3))) (goal guest 50) (goal random 0) (<= (sees guest x) (true never))
+"""
+"""A guest that does not see its hand."""
+
+
+@pytest.mark.parametrize(("assumed", "hands"), [(False, 1), (True, 3)])
+@pytest.mark.parametrize("player", ["hyperplay:n=2", "auto"])
+def test_an_answer_that_may_have_been_illegal_may_have_been_replaced(
+    player: str, assumed: bool, hands: int
+) -> None:
+    answers: list[Answer] = []
+    match = worker_match.WorkerMatch(answers.append, lambda: False)
+    match.build(replace(setup(HANDS, player, "propnet"), role="guest"))
+    turns = tuple(PathTurn(move, (), move, True, assumed=assumed) for move in ("noop", "(play 1)"))
+    order = Think(1, 0, turns, time.monotonic() + PATIENCE_S)
+    match.take_note(order)
+    match.think(order)
+    report = answers[-1]
+    assert isinstance(report, MoveReport)
+    assert (report.decision.particles, report.decision.exact) == (hands, True)
+
+
 @pytest.mark.verify
 def test_served_peer_decides_by_itself() -> None:
     """It gets the rules, without which it cannot recognise the game."""
