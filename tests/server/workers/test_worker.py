@@ -344,12 +344,12 @@ def test_player_of_the_first_reading_stays_while_others_are_tried(
 HANDS = """
 (role guest) (role random) (init (step 0)) (card 1) (card 2) (card 3) (after 0 1) (after 1 2)
 (after 2 3) (<= (legal random (deal ?k)) (card ?k) (true (step 0)))
-(<= (legal random noop) (not (true (step 0)))) (<= (legal guest noop) (true (step 0)))
-(<= (legal guest (play ?k)) (true (hand ?k))) (<= (next (hand ?k)) (does random (deal ?k)))
+(<= (legal random noop) (not (true (step 0)))) (<= (legal guest noop) (not (true (step 1))))
+(<= (legal guest (play ?k)) (true (hand ?k)) (true (step 1))) (<= (next (hand ?k)) (does random (deal ?k)))
 (<= (next (hand ?k)) (true (hand ?k))) (<= (next (step ?m)) (true (step ?n)) (after ?n ?m))
 (<= terminal (true (step 3))) (goal guest 50) (goal random 0) (<= (sees guest x) (true never))
 """
-"""A guest that does not see its hand."""
+"""A guest that does not see its hand plays once, and its other moves are forced."""
 
 
 @pytest.mark.parametrize(("assumed", "hands"), [(False, 1), (True, 3)])
