@@ -345,8 +345,9 @@ HANDS = """
 (role guest) (role random) (init (step 0)) (card 1) (card 2) (card 3) (after 0 1) (after 1 2)
 (after 2 3) (<= (legal random (deal ?k)) (card ?k) (true (step 0)))
 (<= (legal random noop) (not (true (step 0)))) (<= (legal guest noop) (not (true (step 1))))
-(<= (legal guest (play ?k)) (true (hand ?k)) (true (step 1))) (<= (next (hand ?k)) (does random (deal ?k)))
-(<= (next (hand ?k)) (true (hand ?k))) (<= (next (step ?m)) (true (step ?n)) (after ?n ?m))
+(<= (legal guest (play ?k)) (true (hand ?k)) (true (step 1)))
+(<= (next (hand ?k)) (does random (deal ?k))) (<= (next (hand ?k)) (true (hand ?k)))
+(<= (next (step ?m)) (true (step ?n)) (after ?n ?m))
 (<= terminal (true (step 3))) (goal guest 50) (goal random 0) (<= (sees guest x) (true never))
 """
 """A guest that does not see its hand plays once, and its other moves are forced."""
