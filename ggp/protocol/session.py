@@ -14,15 +14,7 @@ from dataclasses import dataclass, replace
 
 from ggp.errors import LocalProtocolError
 from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Message, Play, Start, Stop
-from ggp.protocol.path import (
-    NO_FIT,
-    Answered,
-    Fit,
-    History,
-    Path,
-    Reading,
-    turns_within,
-)
+from ggp.protocol.path import NO_FIT, Answered, Fit, History, Path, Reading, turns_within
 from ggp.protocol.spelling import Outline, outline
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 

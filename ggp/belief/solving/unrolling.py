@@ -186,14 +186,12 @@ class Unrolling:
         first = 1 + len(self._state)
         for role, ids in enumerate(self._moves):
             legal = _literals_at(nets, circuit.legal[role].literals)
-            if role == self.role:
-                if refused >= 0 and move != UNKNOWN:
-                    evidence.extend((-legal[ids == refused]).tolist())
-                if move != UNKNOWN:
-                    if not (ids == move).any():
-                        raise Contradiction
-                    evidence.extend(legal[ids == move].tolist())
-                    legal = np.where(ids == move, TRUE, -TRUE).astype(np.int32)
+            if role == self.role and move != UNKNOWN:
+                evidence.extend((-legal[ids == refused]).tolist())
+                if not (ids == move).any():
+                    raise Contradiction
+                evidence.extend(legal[ids == move].tolist())
+                legal = np.where(ids == move, TRUE, -TRUE).astype(np.int32)
             chosen = self._choose(role, ids, legal)
             if role == self.role and move == UNKNOWN:
                 for place in np.flatnonzero(ids == refused):  # it is executed if it is legal
@@ -265,22 +263,21 @@ class Unrolling:
 
     def _both(self, a: int, b: int) -> int:
         """The literal that two literals hold."""
-        nets, props = np.array([0, a, b, 0], dtype=np.int32), self._props
-        gate, inputs = np.array([0, 2]), np.array([2, 4], dtype=self.circuit.literals.dtype)
-        sizes = fold(
-            gate, inputs, np.array([True]), nets, 3, props, self._num_props, self._num_literals
-        )
-        self._num_props, self._num_literals = sizes
+        nets, inputs = np.array([0, a, b, 0], dtype=np.int32), np.array([2, 4], dtype=np.int32)
+        self._fold(nets, np.array([True]), (np.array([0, 2]), inputs))
         return int(nets[3])
 
-    def _fold(self, nets: I32, is_needed: BoolArray) -> None:
-        circuit = self.circuit
+    def _fold(
+        self, nets: I32, is_needed: BoolArray, gates: tuple[IntArray, I32] | None = None
+    ) -> None:
+        """Fold gates, given by their offsets and inputs: those of the circuit by default."""
+        offsets, inputs = gates or (self.circuit.offsets, self.circuit.literals)
         self._num_props, self._num_literals = fold(
-            circuit.offsets,
-            circuit.literals,
+            offsets,
+            inputs,
             is_needed,
             nets,
-            1 + circuit.num_inputs,
+            len(nets) - len(is_needed),
             self._props,
             self._num_props,
             self._num_literals,

@@ -206,7 +206,9 @@ def _own_moves(
 
 def _own_moves_in(legal: Ragged, evidence: Learnt) -> tuple[Ragged, FloatArray]:
     """`_own_moves` for a piece, given our legal moves."""
-    moves, is_legal = evidence.moves, _contains(legal, evidence.refused)
+    moves, is_legal = evidence.moves, np.zeros(len(evidence.moves), dtype=np.bool_)
+    if (evidence.refused != UNKNOWN).any():
+        is_legal = _contains(legal, evidence.refused)
     is_ours = is_legal & (moves == UNKNOWN)
     options, _ = _restrict(
         legal, np.zeros(len(legal.values)), np.where(is_ours, evidence.refused, moves)

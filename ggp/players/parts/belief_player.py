@@ -582,11 +582,10 @@ def candidates_of(
     is_sure = np.bincount(group, minlength=len(moves)) == np.count_nonzero(legal.counts)
     sure = frozenset(np.array(moves, dtype=np.int64)[is_sure].tolist())
     share = np.bincount(group, np.repeat(bag.weights_of(0), legal.counts), minlength=len(moves))
-    if not sure and not told_all:
-        is_best = share >= LIKELIEST * share.max(initial=0.0)
-        sure = likely = frozenset(np.array(moves, dtype=np.int64)[is_best].tolist())
-        return Candidates(moves, doubts.without(sure), likely)
-    likely = frozenset(np.array(moves, dtype=np.int64)[share >= LIKELY].tolist())
+    lacks_sure = not sure and not told_all
+    is_likely = share >= (LIKELIEST * share.max(initial=0.0) if lacks_sure else LIKELY)
+    likely = frozenset(np.array(moves, dtype=np.int64)[is_likely].tolist())
+    sure = likely if lacks_sure else sure
     return Candidates(moves, doubts.without(sure), likely)
 
 

@@ -35,9 +35,9 @@ def doors(prize: int, handle: int) -> str:
     """
 
 
-def decided(machine: Machine, spec: str, seed: int) -> Decision:
+def decided(machine: Machine, spec: str, seed: int, executed: str | None = "noop") -> Decision:
     player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(seed))
-    player.observe("noop", [])
+    player.observe(executed, [])
     return player.choose()
 
 
@@ -66,11 +66,7 @@ def test_a_player_that_missed_its_moves_avoids_moves_that_are_rarely_legal() -> 
     )
     rules = rules.replace("(not (true (locked ?d)))", "(true (only ?d))")
     machine = machine_of_rules(rules, "propnet")
-    moves = []
-    for executed in ("noop", None):
-        player = make_player(parse_spec("hyperplay:n=4"), machine, 0, np.random.default_rng(0))
-        player.observe(executed, [])
-        moves.append(player.choose().move)
+    moves = [decided(machine, "hyperplay:n=4", 0, executed).move for executed in ("noop", None)]
     assert moves[0].startswith("(open ")
     assert moves[1] == "wait"
 
@@ -88,11 +84,7 @@ def test_where_no_move_is_sure_a_player_that_missed_its_moves_plays_a_likely_one
     (<= (goal guest 0) (not terminal)) (goal random 0) (<= (sees guest nothing) (true never))
     """
     machine = machine_of_rules(rules, "propnet")
-    moves = []
-    for executed in ("noop", None):
-        player = make_player(parse_spec("hyperplay:n=8"), machine, 0, np.random.default_rng(0))
-        player.observe(executed, [])
-        moves.append(player.choose().move)
+    moves = [decided(machine, "hyperplay:n=8", 0, executed).move for executed in ("noop", None)]
     assert moves == ["(open a)", "(open b)"]
 
 
