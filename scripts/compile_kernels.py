@@ -34,7 +34,7 @@ PIECES = (
     "machine krieg_tic_tac_toe propnet",
     "machine tic_tac_toe relational",
     f"{KRIEG} hyperplay2:n=2",
-    f"{KRIEG} oos:trials=20",
+    f"{KRIEG} resolve:trials=20",
     "match kuhn_poker hyperplay2:n=8",
     "serve",
     f"{KRIEG} ismcts:trials=20",

@@ -32,6 +32,7 @@ from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.pimc import Pimc, PimcOptions
 from ggp.players.player import Context, Decision, ObservedTurn, Preparing
 from ggp.players.puzzle import Puzzle, PuzzleOptions
+from ggp.players.resolve import Resolve, ResolveOptions
 from ggp.search.anytime import Deadline, OutOfTime, part_of
 
 LEARN = 90
@@ -73,7 +74,7 @@ class Auto:
     """
 
     Options = AutoOptions
-    PLAYS = (f"mcts:learn={LEARN}", "pimc", "ismcts", "hyperplay2", "puzzle")
+    PLAYS = (f"mcts:learn={LEARN}", "pimc", "ismcts", "hyperplay2", "resolve", "puzzle")
 
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._options, self._context = options, context
@@ -190,6 +191,7 @@ def _player_of(selection: Chosen, options: AutoOptions, context: Context) -> Bel
         "puzzle": lambda: Puzzle(PuzzleOptions(risk=options.risk), context),
         "mcts": lambda: MCTS(MCTSOptions(risk=options.risk, learn=learn), context),
         "pimc": lambda: Pimc(PimcOptions(risk=options.risk), context),
+        "resolve": lambda: Resolve(ResolveOptions(risk=options.risk), context),
         "hyperplay2": lambda: HyperPlay2(HyperPlay2Options(risk=options.risk), context),
         "ismcts": lambda: ISMCTS(GuidedOptions(risk=options.risk, model=_model(context)), context),
     }

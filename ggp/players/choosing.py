@@ -10,6 +10,7 @@
     several players, everybody knows everything    `mcts`
     other games with as few states                 `hyperplay2`: it has time for many simulations
     one player, and something is hidden            `hyperplay2`: it asks before it guesses
+    two with constant sum, not many times as many  `resolve`: the rest of the game is solved
     knowing the world would be worth a lot         `hyperplay2`: the others' knowledge decides
     any other                                      `ismcts`
 
@@ -63,6 +64,13 @@ MERGES = 1.5
 """Least number of joint moves of two turns for each state after them, for which `pimc` is chosen.
 There are 1.9 to 3.3 in dotsAndBoxes, nim4 and chomp, where it beat `mcts`, and at most 1.16 in 23
 other games: see docs/measured/strength.md."""
+
+MODERATE = 1e7
+"""Most matches of a game, in the mean of random ones, for which `resolve` is chosen: 400,000 in
+random games in which it loses least, and 10 billion in phantom_ttt, where `ismcts` is as good."""
+
+LONGEST = 100
+"""Most turns of such a game."""
 
 UNMEASURED = frozenset({"prolog"})
 """Backends on which these measurements would take too long."""
@@ -146,6 +154,8 @@ def _unsolved(machine: Machine, *, is_small: bool) -> Chosen:
         # Random playouts of trees show no use of a question that needs others to follow: see
         # number_guessing in docs/measured/strength.md.
         return Chosen("hyperplay2", "one role plays: its simulations ask before they guess")
+    if _is_moderate(cast("Hashable", machine)):
+        return Chosen("resolve", "two play for a constant sum: what is left is nearly solved")
     gap, name = max(_gaps(cast("Hashable", machine)), default=(None, ""))
     if gap is None:
         return Chosen("ismcts", "what is hidden is too much to look into: trees need the least")
@@ -165,6 +175,47 @@ def _merging(machine: Hashable) -> float | None:
         return measure_merging(measured, seed=0, enough=MERGES)
     except GGPError:
         return None
+
+
+@lru_cache(maxsize=8)
+def _is_moderate(machine: Hashable) -> bool:
+    """Whether two players play for a constant sum, and there are at most `MODERATE` matches.
+
+    Random matches tell: the number of joint moves along one, multiplied, is the number of all
+    matches in the mean (Knuth, 1975).
+    """
+    measured = cast("Machine", machine)
+    if measured.backend in UNMEASURED or len(player_roles(measured)) != 2:
+        return False
+    try:
+        return _has_few_matches(measured)
+    except GGPError:
+        return False
+
+
+def _has_few_matches(measured: Machine) -> bool:
+    """See `_is_moderate`."""
+    players = player_roles(measured)
+    rng, states = np.random.default_rng(0), measured.initial(MATCHES)
+    open_, joint = np.arange(MATCHES), np.ones(MATCHES)
+    total: float | None = None
+    for _ in range(LONGEST):
+        if not len(open_):
+            return True
+        turn = LaneTurn(measured, states)
+        for role in range(len(measured.roles)):
+            joint[open_] *= measured.legal(states, role).counts
+        if joint.mean() > MODERATE:
+            return False
+        states = measured.step(states, turn.random(rng)).states
+        over = measured.terminal(states)
+        if over.any():
+            sums = measured.goals(states.take(np.flatnonzero(over)))[:, players].sum(axis=1)
+            total = float(sums[0]) if total is None else total
+            if (sums != total).any():
+                return False
+        open_, states = open_[~over], states.take(np.flatnonzero(~over))
+    return False
 
 
 @lru_cache(maxsize=8)

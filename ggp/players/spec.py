@@ -61,7 +61,7 @@ PLAYERS: Registry[PlayerClass] = Registry(
         "hyperplay2": "ggp.players.hyperplay2:HyperPlay2",
         "mcts": "ggp.players.mcts:MCTS",
         "ismcts": "ggp.players.ismcts:ISMCTS",
-        "oos": "ggp.players.oos:OOS",
+        "resolve": "ggp.players.resolve:Resolve",
         "pimc": "ggp.players.pimc:Pimc",
         "policy": "ggp.players.policy:Policy",
         "puzzle": "ggp.players.puzzle:Puzzle",

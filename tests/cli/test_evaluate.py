@@ -142,7 +142,7 @@ def test_every_player_gives_the_agreed_fields(player: str) -> None:
     if draws:
         assert sum(e["probability"] for e in report["moves"]) == pytest.approx(1)
     assert all(list(e) == fields + ["probability"] * draws for e in report["moves"])
-    assert draws or player not in ("policy", "learned", "oos")
+    assert draws or player not in ("policy", "learned", "resolve")
     # `auto` solves this game.
     is_valued = player not in ("legal", "random", "policy", "learned", "auto")
     assert all((e["value"] is not None) == is_valued for e in report["moves"])

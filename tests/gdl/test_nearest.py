@@ -23,7 +23,7 @@ from ggp.gdl.nearest import did_you_mean, nearest, unknown
         ("x", ["y", "xx"], None),
         ("wk", ["wq"], None),
         ("player3", ["player1", "player2"], None),
-        ("god", ["oos", "mcts"], None),
+        ("god", ["los", "mcts"], None),
         ("", ["a"], None),
         ("elephant", ["monty_hall"], None),
     ],

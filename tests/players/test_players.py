@@ -154,7 +154,7 @@ def test_slow_machine_with_many_moves_is_not_stepped_in_all_of_them_at_once() ->
     list(
         zip(
             MODEST_GAMES,
-            cycle(["hyperplay:n=2", "oos:trials=60", "hyperplay2:n=2", "ismcts:trials=60"]),
+            cycle(["hyperplay:n=2", "resolve:trials=60", "hyperplay2:n=2", "ismcts:trials=60"]),
             strict=False,
         )
     ),

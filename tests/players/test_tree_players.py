@@ -135,7 +135,7 @@ LONGER = ("tic_tac_toe", "krieg_tic_tac_toe")
 """Matches of these are played once; in the other games, the same seed plays the same match."""
 
 
-@pytest.mark.parametrize("name", ["mcts", "ismcts", "oos"])
+@pytest.mark.parametrize("name", ["mcts", "ismcts", "resolve"])
 @pytest.mark.parametrize(
     "game",
     [

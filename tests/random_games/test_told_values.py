@@ -40,14 +40,14 @@ PLAYERS = (
     "hyperplay2:n=1",
     "mcts",
     "ismcts",
-    "oos",
+    "resolve",
     "pimc",
     "over",
     "para",
     "auto",
 )
 
-ALIKE = {"hyperplay2:n=1", "mcts", "oos", "auto"}
+ALIKE = {"hyperplay2:n=1", "mcts", "resolve", "auto"}
 """Players that value moves as others do, and take long to load."""
 
 

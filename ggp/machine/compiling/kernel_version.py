@@ -57,6 +57,7 @@ FILES = (
     "search/sure_wins",
     "search/trees/growing",
     "search/trees/nodes_and_worlds",
+    "search/trees/resolving",
     "search/trees/selection",
     "search/trees/tree_tables",
     "solve/positions",

@@ -21,7 +21,6 @@ from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, best_moves
 from ggp.search.leaf_values import StateValues
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.selection import Rule
 from ggp.search.trees.tree_search import LANES_A_PATH, Elsewhere, TreeSearch
 from ggp.search.trees.tree_tables import KEEP, MAX_WORLDS, LaneSettings
 
@@ -78,8 +77,6 @@ class TreePlayer(SearchPlayer):
 
     options: TreeOptions
     keep_views = True
-    no_lanes: Rule | None = None
-    """The selection rule with zero lanes, for compiling, if it is not UCB1."""
 
     def __init__(self, options: Any, context: Context) -> None:
         super().__init__(options, context)
@@ -88,7 +85,7 @@ class TreePlayer(SearchPlayer):
             worlds = min(worlds, PROLOG_WORLDS)
         settings = LaneSettings(self.options.exploration / 100, worlds, self.proves, self.guided)
         self._tree = PathsTree(self.machine, self.tracker.tree, settings, self.path_model)
-        self._tree.load_kernels(self.no_lanes)
+        self._tree.load_kernels()
         self._nested = HyperPlaySampler(
             self.machine,
             self.tracker.tree,

@@ -453,7 +453,7 @@ def _choose_code(
     if node == NO_NODE:
         return 0
     if node == CHANCE:
-        return _draw_chance(worlds, world, role, wave.random)
+        return draw_chance(worlds, world, role, wave.random)
     action = choose(nodes, wave, lane, node, role, rule)
     if wave.learns[lane, role]:
         nodes.selections[node] += 1
@@ -463,7 +463,7 @@ def _choose_code(
         wave.previous[record] = wave.head[lane]
         wave.head[lane] = record
         wave.sizes[RECORDS] += 1
-    position = _position(worlds, world, role, action)
+    position = position_of(worlds, world, role, action)
     if position >= 0:
         return position
     position = int(uniform(wave.random) * worlds.counts[world, role])
@@ -471,7 +471,7 @@ def _choose_code(
 
 
 @inlined
-def _position(worlds: Worlds, world: int, role: int, action: int) -> int:
+def position_of(worlds: Worlds, world: int, role: int, action: int) -> int:
     """Position of an action among a role's legal moves, -1 if it is illegal."""
     first = int(worlds.first[world, role])
     count = int(worlds.counts[world, role])
@@ -485,7 +485,7 @@ def _position(worlds: Worlds, world: int, role: int, action: int) -> int:
 
 
 @inlined
-def _draw_chance(worlds: Worlds, world: int, role: int, random: NDArray[np.uint64]) -> int:
+def draw_chance(worlds: Worlds, world: int, role: int, random: NDArray[np.uint64]) -> int:
     """Draw a chance move by binary search of its cumulative probability; returns its position."""
     first = int(worlds.first[world, role])
     last = int(worlds.counts[world, role]) - 1
@@ -498,6 +498,39 @@ def _draw_chance(worlds: Worlds, world: int, role: int, random: NDArray[np.uint6
         else:
             low = middle + 1
     return low
+
+
+@kernel
+def spread(worlds: Worlds, nodes: Nodes, wave: Wave, parents: I32) -> None:
+    """Write all joint moves of worlds as rows, role by role in the order of their legal moves.
+
+    Row k will become world number (existing worlds) + k. There must be room for all.
+
+    Args:
+        parents: `[N]` worlds without children, in which the game is not over.
+    """
+    num_roles, size = worlds.code.shape[1], worlds.sizes[SIZE]
+    for world in parents:
+        number = num_joint(worlds, world)
+        for k in range(number):
+            row = wave.sizes[ROWS]
+            child, rest = size + row, k
+            worlds.parent[child] = world
+            for role in range(num_roles - 1, -1, -1):
+                worlds.code[child, role] = rest % worlds.counts[world, role]
+                rest //= worlds.counts[world, role]
+            worlds.slots[slot_of(worlds, child)] = child
+            _write_row(worlds, nodes, wave, world, child, row)
+            wave.sizes[ROWS] += 1
+
+
+@inlined
+def num_joint(worlds: Worlds, world: int) -> int:
+    """Number of joint moves of a world."""
+    number = 1
+    for role in range(worlds.counts.shape[1]):
+        number *= int(worlds.counts[world, role])
+    return number
 
 
 @inlined

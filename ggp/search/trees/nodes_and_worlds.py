@@ -399,7 +399,7 @@ class NodeTable:
     def sums(self, path: int) -> ActionSums:
         """Statistics of the actions at a path; empty if it has no node."""
         nodes = self.table
-        actions = self._actions_of(self._node_of(path))
+        actions = self._actions_of(self.node_of(path))
         return ActionSums(
             nodes.move[actions].astype(np.int64),
             nodes.visits[actions],
@@ -414,7 +414,7 @@ class NodeTable:
     def committed(self, path: int, move: int | None) -> Iterator[None]:
         """A block in which a role always makes a move at a path; without effect for None."""
         nodes = self.table
-        node = self._node_of(path)
+        node = self.node_of(path)
         actions = self._actions_of(node)
         if move is None or move not in nodes.move[actions]:
             yield
@@ -427,8 +427,23 @@ class NodeTable:
             # Tables may have grown, and actions may have been added.
             self.table.trust[node], self.table.share[actions] = trust, shares
 
-    def reach(self, paths: IntArray) -> FloatArray:
-        """`[N]` reach probability of paths under the current strategies, relative to uniform play.
+    def forget(self, nodes: I32) -> None:
+        """Forget the strategies of nodes."""
+        forgets = np.zeros(len(self), dtype=np.bool_)
+        forgets[nodes] = True
+        of_node = forgets[self.table.owner[: self.num_actions]]
+        for column in (
+            self.table.regret,
+            self.table.average,
+            self.table.visits,
+            self.table.goals,
+            self.table.squares,
+        ):
+            column[: self.num_actions][of_node] = 0
+
+    def reach(self, paths: IntArray, turns: int) -> FloatArray:
+        """`[N]` probability of the last turns of paths of equal length by the average strategies,
+        relative to uniform play.
 
         Nodes that were never visited count as uniform play. `TREMBLE` keeps results above 0.
         """
@@ -436,23 +451,21 @@ class NodeTable:
         nodes = paths[first]
         self.of_path = enlarged(self.of_path, len(self._paths), -1)
         probabilities = np.ones(len(nodes))
-        while self._paths.depths(nodes).any():
-            deep = np.flatnonzero(self._paths.depths(nodes))
-            parents = self._paths.parents(nodes[deep])
-            turns = self._paths.last_turns(nodes[deep])
+        for _ in range(min(turns, int(self._paths.depths(nodes).max(initial=0)))):
+            last_turns = self._paths.last_turns(nodes)
+            nodes = self._paths.parents(nodes)
             # The move that the role tried shows its strategy, even if it was refused.
-            moves = np.where(turns[:, 2] >= 0, turns[:, 2], turns[:, 0])
-            probabilities[deep] *= (1 - TREMBLE) * self.shares(parents, moves) + TREMBLE
-            nodes[deep] = parents
+            moves = np.where(last_turns[:, 2] >= 0, last_turns[:, 2], last_turns[:, 0])
+            probabilities *= (1 - TREMBLE) * self.shares(nodes, moves) + TREMBLE
         return probabilities[group]
 
     def shares(self, paths: IntArray, moves: IntArray) -> FloatArray:
-        """`[N]` shares of moves at paths in the current strategies, relative to uniform play."""
+        """`[N]` shares of moves at paths in the average strategies, relative to uniform play."""
         shares = np.empty(len(paths))
         relative_shares.unchecked(self.table, self.of_path[paths], moves, shares)
         return shares
 
-    def _node_of(self, path: int) -> int:
+    def node_of(self, path: int) -> int:
         """The node of a path, -1 for none."""
         return int(self.of_path[path]) if path < len(self.of_path) else -1
 

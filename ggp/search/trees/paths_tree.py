@@ -44,6 +44,7 @@ from ggp.search.trees.growing import (
     ask_circuit,
     ask_nobody,
     grow,
+    spread,
 )
 from ggp.search.trees.nodes_and_worlds import (
     MAX_ACTIONS,
@@ -55,22 +56,22 @@ from ggp.search.trees.nodes_and_worlds import (
 )
 from ggp.search.trees.selection import (
     CHOOSERS,
-    ByRegret,
     GuidedUcb,
     Rule,
     Ucb,
     back_up,
-    learn_regrets,
     prove,
 )
 from ggp.search.trees.tree_tables import (
     CALM,
     CHOICES,
+    I32,
     LEAF,
     LOOSE,
     OVER,
     ROWS,
     LaneSettings,
+    Nodes,
     Wave,
     Worlds,
     new_wave,
@@ -122,7 +123,7 @@ class PathsTree:
         self.proves = self.settings.proves
         self._choices = CHOICES if is_open(machine) else np.inf
         self.age = 0.0
-        """Number of lanes with regret matching so far."""
+        """Number of iterations of `Resolving` so far."""
         self.nodes = NodeTable(paths)
         self.leaves = LeafValues(machine, guided=self.settings.guided)
         self._table = WorldTable(machine, self.settings.most_worlds)
@@ -154,6 +155,11 @@ class PathsTree:
     @property
     def num_worlds(self) -> int:
         return len(self._table)
+
+    @property
+    def tables(self) -> tuple[Worlds, Nodes]:
+        """The tables of worlds and of nodes, for kernels; they move when the tree grows."""
+        return self._table.table, self.nodes.table
 
     @property
     def _worlds(self) -> Worlds:
@@ -242,26 +248,23 @@ class PathsTree:
         learns: BoolArray,
         rng: np.random.Generator,
         deadline: Deadline | None = None,
-        rule: Rule | None = None,
     ) -> None:
         """Send lanes down from worlds, and back up their goals.
 
         Args:
             worlds: `[L]` where each lane begins.
-            learns: `[L, R]` whether a role learns from a lane; with `ByRegret` one does.
-            rule: how lanes choose; default: UCB1, guided if the settings say so.
+            learns: `[L, R]` whether a role learns from a lane.
 
         Raises:
             OutOfTime: the deadline has passed; the wave leaves no trace except new worlds and
                 nodes.
         """
         lanes = Lanes(new_wave(worlds, learns, int(rng.integers(0, 1 << 64, dtype=np.uint64))))
-        rule = rule or self._rule()
         size = len(worlds)
         goals = np.zeros((size, len(self.machine.roles)))
         turns, finished = np.zeros(size), np.zeros(size, dtype=np.bool_)
         try:
-            self._send(lanes, rule, deadline)
+            self._send(lanes, deadline)
             wave = lanes.wave
             ended = np.flatnonzero(wave.status == OVER)
             goals[ended] = self._worlds.value[wave.world[ended]]
@@ -278,10 +281,44 @@ class PathsTree:
             if self.proves:
                 prove.unchecked(self._worlds, self.nodes.table, wave)
         finally:
-            if isinstance(rule, ByRegret):
-                learn_regrets.unchecked(self.nodes.table, lanes.wave, rule, goals, finished)
-            else:
-                back_up.unchecked(self.nodes.table, lanes.wave, goals, turns, finished)
+            back_up.unchecked(self.nodes.table, lanes.wave, goals, turns, finished)
+
+    def expand(
+        self, parents: I32, size: int, rng: np.random.Generator, deadline: Deadline | None = None
+    ) -> None:
+        """Add all children of worlds, and write a value to each in which the game goes on.
+
+        Args:
+            parents: `[N]` worlds without children, in which the game is not over.
+            size: number of their joint moves, for which there must be room.
+
+        Raises:
+            OutOfTime: the deadline has passed; then children may have the values of their parents.
+        """
+        check(deadline)
+        first, num_roles = self.num_worlds, len(self.machine.roles)
+        self._table.make_room(size, first + size)
+        idle = np.zeros(size, dtype=np.int64)
+        wave = new_wave(idle, np.zeros((size, num_roles), dtype=np.bool_), 0)
+        wave.status[:] = OVER
+        spread.unchecked(self._worlds, self.nodes.table, wave, parents)
+        growth = self._growth(size)
+        growth.sizes[PENDING] = 1
+        self._send(Lanes(wave), deadline, growth)
+        self.evaluate(
+            first + np.flatnonzero(~self._worlds.over[first : first + size]), rng, deadline
+        )
+
+    def evaluate(
+        self, worlds: IntArray, rng: np.random.Generator, deadline: Deadline | None = None
+    ) -> None:
+        """Write the values of worlds in which the game goes on; see `LeafValues.of_leaves`."""
+        parents = self._worlds.parent[worlds]
+        self._worlds.value[worlds] = np.where(
+            parents[:, None] >= 0, self._worlds.value[parents], 0.5
+        )
+        values, _ = self.leaves.of_leaves(self._table.states.take(worlds), rng, deadline)
+        self._worlds.value[worlds] = values
 
     def _rule(self) -> Rule:
         exploration, prior = self.settings.exploration, self.leaves.averages()
@@ -289,21 +326,15 @@ class PathsTree:
             return GuidedUcb(CALM * exploration, self._choices, prior)
         return Ucb(exploration)
 
-    def load_kernels(self, rule: Rule | None = None) -> None:
+    def load_kernels(self) -> None:
         """Compile the kernels, or load them from the cache, before a clock runs: call each without
-        lanes.
-
-        Args:
-            rule: see `wave`; for no lanes.
-        """
+        lanes."""
         no_lanes = np.zeros((0, len(self.machine.roles)), dtype=np.int64)
-        self.wave(no_lanes[:, 0], no_lanes.astype(np.bool_), np.random.default_rng(0), None, rule)
+        self.wave(no_lanes[:, 0], no_lanes.astype(np.bool_), np.random.default_rng(0))
         self.add_particles(self.machine.initial(0), no_lanes, -1)
         empty = np.zeros(0, dtype=np.bool_)
         self._table.keep(self.nodes.table, empty, *self.nodes.keep(empty))
         reachable(self._worlds, no_lanes[:, 0])
-        if isinstance(rule, ByRegret):
-            self.nodes.shares(no_lanes[:, 0], no_lanes[:, 0])
 
     # ---------------------------------------------------------------- growing
 
@@ -320,18 +351,18 @@ class PathsTree:
             np.empty(size, dtype=np.bool_),
         )
 
-    def _send(self, lanes: Lanes, rule: Rule, deadline: Deadline | None) -> None:
+    def _send(self, lanes: Lanes, deadline: Deadline | None, growth: Growth | None = None) -> None:
         """Send a wave down until every lane has ended or stopped at a leaf.
 
         Raises:
             OutOfTime: the deadline has passed.
         """
-        size = len(lanes.wave.world)
-        growth = self._growth(size)
+        size, rule = len(lanes.wave.world), self._rule()
+        growth = growth or self._growth(size)
         reason = PAUSED
         while reason != DONE:
             if reason == PAUSED:
-                check(deadline)
+                check(None if growth.sizes[PENDING] else deadline)
             elif reason == NO_RECORDS:
                 lanes.wave = wider_wave(lanes.wave)
             elif reason == ROOM:

@@ -3,23 +3,8 @@
 `growing.grow` calls one of the functions below at every node on a lane's way down, with the
 parameters of the rule; `PathsTree.wave` backs up the goals at the end:
 
-    ucb             Ucb          UCB1 (Kocsis & Szepesvari, 2006)
-    guided_ucb      GuidedUcb    UCB1 with the moves' mean goals in playouts as a prior
-    match_regrets   ByRegret     outcome sampling
-
-Outcome sampling is Monte Carlo counterfactual regret minimisation (Lanctot, Waugh, Zinkevich &
-Bowling, 2009), online (Lisy, Lanctot & Bowling, 2015). One role of each lane learns: it tries every
-action now and then, and its regrets change. The others follow their strategies: they draw actions
-in proportion to positive regret. Not the strategy converges but its average, in which a strategy
-counts by the probability that its role plays to that node.
-
-A lane's weight is its probability under everybody else's decisions, divided by the probability of
-sampling it (importance sampling). A lane carries the factors of this weight:
-
-    odds[lane] = chance / sampled       reach[lane, r] = strategy of role r
-
-At the end of a lane its weight is the product of its odds and the reach of all roles but the
-learner.
+    ucb           Ucb          UCB1 (Kocsis & Szepesvari, 2006)
+    guided_ucb    GuidedUcb    UCB1 with the moves' mean goals in playouts as a prior
 """
 
 from __future__ import annotations
@@ -40,7 +25,6 @@ from ggp.search.trees.tree_tables import (
     NO_NODE,
     OVER,
     PRIOR_VISITS,
-    RECORDS,
     UPPER,
     VIRTUAL_LOSS,
     Nodes,
@@ -72,25 +56,7 @@ class GuidedUcb(NamedTuple):
     prior: FloatArray
 
 
-@by_reference
-class ByRegret(NamedTuple):
-    """Parameters of regret matching; one role of each lane learns.
-
-    Attributes:
-        exploration: probability with which the learner chooses uniformly.
-        weight: of the wave in average strategies.
-        odds: `[L]` probability that chance leads a lane to its node, divided by the probability of
-            sampling it; updated on the way down.
-        reach: `[L, R]` reach probability of each role; updated on the way down.
-    """
-
-    exploration: float
-    weight: float
-    odds: FloatArray
-    reach: FloatArray
-
-
-Rule = Ucb | GuidedUcb | ByRegret
+Rule = Ucb | GuidedUcb
 
 Choose = Callable[[Nodes, Wave, int, int, int, Any], int]
 """Chooses an action; its arguments are nodes, wave, lane, node, role, and the rule's parameters."""
@@ -194,53 +160,7 @@ def ucb(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: Ucb) ->
     return best
 
 
-@inlined
-def _positive_regret(nodes: Nodes, node: int) -> tuple[float, int]:
-    """The sum of the positive regrets of a node's actions, and their number."""
-    total, count = 0.0, 0
-    action = int(nodes.first_action[node])
-    while action >= 0:
-        count += 1
-        total += max(nodes.regret[action], 0.0)
-        action = int(nodes.next[action])
-    return total, count
-
-
-@inlined
-def _share_of(nodes: Nodes, action: int, total: float, count: int) -> float:
-    """Probability of an action in its node's current strategy; `total, count`: of all actions."""
-    return float(max(nodes.regret[action], 0.0) / total) if total > 0.0 else 1.0 / count
-
-
-@inlined
-def match_regrets(nodes: Nodes, wave: Wave, lane: int, node: int, role: int, rule: ByRegret) -> int:
-    """An action drawn in proportion to positive regret, or uniformly if no regret is positive.
-
-    sigma(a) = R+(a) / sum of R+; the learner draws from (1 - e) sigma + e uniform. The probability
-    of the draw is written where the record of the choice will be.
-    """
-    total, count = _positive_regret(nodes, node)
-    epsilon = rule.exploration if wave.learns[lane, role] else 0.0
-    gain = rule.weight * rule.reach[lane, role] * rule.odds[lane]
-    point, cumulative = uniform(wave.random), 0.0
-    choice, share, probability = -1, 0.0, 1.0
-    action = int(nodes.first_action[node])
-    while action >= 0:
-        action_share = _share_of(nodes, action, total, count)
-        nodes.average[action] += gain * action_share
-        action_probability = epsilon / count + (1.0 - epsilon) * action_share
-        # Probabilities may sum to slightly less than 1: the last possible action gets the rest.
-        if action_probability > 0.0 and (choice < 0 or cumulative <= point):
-            choice, share, probability = action, action_share, action_probability
-        cumulative += action_probability
-        action = int(nodes.next[action])
-    wave.probability[wave.sizes[RECORDS]] = probability
-    rule.reach[lane, role] *= share
-    rule.odds[lane] /= probability
-    return choice
-
-
-CHOOSERS: dict[type[Rule], Choose] = {Ucb: ucb, GuidedUcb: guided_ucb, ByRegret: match_regrets}
+CHOOSERS: dict[type[Rule], Choose] = {Ucb: ucb, GuidedUcb: guided_ucb}
 """The function that chooses by each kind of rule."""
 
 
@@ -274,89 +194,9 @@ def back_up(
             record = int(wave.previous[record])
 
 
-@inlined
-def _expected(nodes: Nodes, action: int) -> float:
-    """Baseline of an action: its mean goal, with one added visit worth 1/2."""
-    return float((nodes.goals[action] + 0.5) / (nodes.visits[action] + 1))
-
-
-@inlined
-def _match(nodes: Nodes, node: int, choice: int, value: float, chance: float, gain: float) -> float:
-    """Update the regrets of a node; returns this lane's estimate of its value.
-
-    Baselines are control variates (VR-MCCFR: Schmid, Burch, Lanctot, Moravcik, Kadlec & Bowling,
-    2019): the estimate of action a is b(a), plus (value - b(a)) / probability if the lane chose it.
-    Its expectation does not depend on b; its variance is small where b is close to the value.
-    """
-    total, count = _positive_regret(nodes, node)
-    correction = (value - _expected(nodes, choice)) / chance
-    mean = 0.0
-    action = int(nodes.first_action[node])
-    while action >= 0:
-        mean += _share_of(nodes, action, total, count) * _expected(nodes, action)
-        if action == choice:
-            mean += _share_of(nodes, action, total, count) * correction
-        action = int(nodes.next[action])
-    action = int(nodes.first_action[node])
-    while action >= 0:
-        nodes.regret[action] += gain * (_expected(nodes, action) - mean)
-        action = int(nodes.next[action])
-    nodes.regret[choice] += gain * correction
-    return mean
-
-
-@kernel
-def learn_regrets(
-    nodes: Nodes, wave: Wave, rule: ByRegret, goals: FloatArray, finished: BoolArray
-) -> None:
-    """Add the goals of lanes to regrets; unfinished lanes leave no trace.
-
-    A node's weight is odds * (reach of the others), times the probabilities of the learner's draws
-    from that node on. At the end negative regrets become 0, as in CFR+ (Tammelin, 2014).
-
-    Args:
-        goals: `[L, R]` from 0 to 1.
-    """
-    for lane in range(len(finished)):
-        learner = 0
-        for role in range(goals.shape[1]):
-            if wave.learns[lane, role]:
-                learner = role
-        goal = goals[lane, learner]
-        gain = rule.odds[lane]
-        for role in range(goals.shape[1]):
-            if role != learner:
-                gain *= rule.reach[lane, role]
-        # Walk up from the end; `value` is the lane's estimate of the node after each record.
-        value = goal
-        record = int(wave.head[lane])
-        while record >= 0:
-            choice = int(wave.action[record])
-            node = nodes.owner[choice]
-            nodes.pending[choice] -= 1
-            if finished[lane]:
-                gain *= wave.probability[record]
-                value = _match(nodes, node, choice, value, wave.probability[record], gain)
-                nodes.visits[choice] += 1
-                nodes.goals[choice] += goal
-                nodes.squares[choice] += goal * goal
-            else:
-                nodes.selections[node] -= 1
-            record = int(wave.previous[record])
-    for lane in range(len(finished)):
-        record = int(wave.head[lane])
-        while record >= 0:
-            action = int(nodes.first_action[nodes.owner[wave.action[record]]])
-            while action >= 0:
-                if nodes.regret[action] < 0.0:
-                    nodes.regret[action] = 0.0
-                action = int(nodes.next[action])
-            record = int(wave.previous[record])
-
-
 @kernel
 def relative_shares(nodes: Nodes, node_ids: I32, moves: IntArray, shares: FloatArray) -> None:
-    """Write to `shares` `[K]` the moves' probabilities in current strategies, relative to uniform.
+    """Write to `shares` `[K]` the moves' probabilities in average strategies, relative to uniform.
 
     Args:
         node_ids: `[K]` nodes; -1 for none, with a share of 1.
@@ -365,12 +205,16 @@ def relative_shares(nodes: Nodes, node_ids: I32, moves: IntArray, shares: FloatA
         shares[k] = 1.0
         if node_ids[k] < 0:
             continue
-        total, count = _positive_regret(nodes, node_ids[k])
+        total, count, share = 0.0, 0, -1.0
         action = int(nodes.first_action[node_ids[k]])
-        while action >= 0 and nodes.move[action] != moves[k]:
+        while action >= 0:
+            total += nodes.average[action]
+            count += 1
+            if nodes.move[action] == moves[k]:
+                share = nodes.average[action]
             action = int(nodes.next[action])
-        if action >= 0 and total > 0.0:
-            shares[k] = count * max(nodes.regret[action], 0.0) / total
+        if total > 0.0 and share >= 0.0:
+            shares[k] = count * share / total
 
 
 # ------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Searches for the best move of a bag with trees over incomplete paths.
 
 A player hands over the bag of its incomplete path and gets estimates of its candidates, by UCB1
-(`TreeSearch`) or with a strategy learned by regret matching (`OutcomeSampling`).
+(`TreeSearch`).
 
 Lanes begin in the particles of the bag, in proportion to their weights. If all lanes did, the other
 roles' trees would share our information: lanes would reach them only from states that *we* think
@@ -26,7 +26,6 @@ from ggp.search.estimates import Estimates, candidates
 from ggp.search.parts import RoundCosts
 from ggp.search.trees.nodes_and_worlds import ActionSums
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.selection import ByRegret
 from ggp.search.trees.tree_tables import KEEP
 
 # ------------------------------------------------------------------------
@@ -357,151 +356,3 @@ class TreeSearch:
             return False
         proofs = self._sums().proofs
         return bool((proofs >= 1).any() or (proofs >= 0).all())
-
-
-# ------------------------------------------------------------------------
-# Online outcome sampling: learns strategies that converge to an equilibrium, also mixed ones.
-#
-# The trees are those of `TreeSearch`, with regret matching instead of UCB1 (`selection`). Lanes
-# begin in three kinds of roots, and only one role of each lane learns:
-#
-#     our particles                         we learn              targeting, as in the paper
-#     states another role thinks possible   that role learns
-#     the start of the game                 each role, in turn
-#
-# In a small game nearly all lanes begin at the start, which converges best.
-#
-# The paper (Lisy, Lanctot & Bowling, AAMAS 2015) sends all lanes from the start, most of them
-# towards our own path. Here they begin directly in the particles of the bag. The probability of a
-# particle depends on the others' play, which the trees estimate: its prior is multiplied by the
-# current strategies along its paths. Roles learn only in states that *they* think possible, so that
-# our information does not leak into their strategies.
-
-PRIOR_SHARE = 0.1
-"""Share of a bag's lanes that begin by its weights alone, independently of strategies."""
-
-
-REFRESH = 1.1
-"""Growth of the number of lanes after which particles are reweighted by the current strategies."""
-
-
-WHOLE_GAME, WHOLE_SHARE = 8, 0.95
-"""While there are this many times as many lanes as worlds, this share of the lanes begins at the
-start of the game: they cover all of it, and targeting is unnecessary."""
-
-
-class Matching(NamedTuple):
-    """Parameters of regret matching.
-
-    Attributes:
-        exploration: probability with which a learner chooses uniformly.
-        from_start: share of the lanes that begin at the start of the game.
-    """
-
-    exploration: float = 0.4
-    from_start: float = 0.1
-
-
-class OutcomeSampling(TreeSearch):
-    """The `Search` of one bag's candidates by online outcome sampling.
-
-    Args:
-        elsewhere: the other roles' bags.
-        submitted: see `TreeSearch`; lanes try the other moves as well, since regrets compare them.
-    """
-
-    most_lanes = 256
-
-    def __init__(
-        self,
-        tree: PathsTree,
-        bags: Bags,
-        rng: np.random.Generator,
-        deadline: Deadline | None = None,
-        elsewhere: Elsewhere | None = None,
-        submitted: int | None = None,
-        matching: Matching | None = None,
-    ) -> None:
-        self._matching = matching or Matching()
-        super().__init__(tree, bags, rng, deadline, elsewhere, submitted)
-        self._prior = self._roots
-        self._learner = np.asarray(self._roots.learns.argmax(axis=1), dtype=np.int64)
-        self._views = tree.views_of(self._roots.worlds)
-        self._from_start = (self._views < len(tree.machine.roles)).all(axis=1)
-        self._refresh_at = 0
-        self._lanes_of_role = np.zeros(len(tree.machine.roles))
-
-    def strategy(self, estimates: Estimates) -> FloatArray:
-        """`[C]` the average strategy at the role's path: the one to play. It sums to 1.
-
-        Uniform if nothing was learned.
-        """
-        sums = self._tree.nodes.sums(self._path)
-        average = dict(zip(sums.moves.tolist(), sums.average.tolist(), strict=True))
-        shares = np.array([average[move] for move in estimates.moves.values.tolist()])
-        total = shares.sum()
-        return shares / total if total > 0 else np.full(len(shares), 1 / len(shares))
-
-    def _begin(self, parts: Sequence[Particles], shares: Sequence[float]) -> Roots:
-        """Roots from which the role of their bag learns; each role from the start of the game."""
-        roles = np.arange(len(self._machine.roles))
-        roots: list[Roots] = []
-        # The id of a role's empty path is the role's index.
-        first = self._machine.initial(1), roles[None].copy(), -1
-        *world_ids, start = self._tree.begin([*self._particles(parts), first])
-        for part, share, worlds in zip(parts, shares, world_ids, strict=True):
-            weights = share * part.weights / part.weights.sum()
-            roots.append(Roots(worlds, weights, np.tile(roles == part.role, (len(worlds), 1))))
-        learners = roles[roles != self._machine.random_role]
-        size = len(learners)
-        begins = Roots(np.repeat(start, size), np.full(size, 1 / size), learners[:, None] == roles)
-        return joined([*roots, begins])
-
-    def _refresh(self) -> None:
-        """Reweight roots by the current strategies, and set the odds and reach of their lanes.
-
-        Importance sampling: a lane begins with odds of (prior weight) / (weight it is drawn by).
-        """
-        prior = self._prior
-        reach = np.column_stack([self._tree.nodes.reach(column) for column in self._views.T])
-        reach[np.arange(len(reach)), self._learner] = 1.0
-        # Roots of one learner form one set of weights, except the start of the game.
-        _, group = first_seen(2 * self._learner + self._from_start)
-        totals = np.bincount(group, prior.weights)[group]
-        weights = prior.weights / totals
-        posterior = weights * reach.prod(axis=1)
-        posterior /= np.bincount(group, posterior)[group]
-        proposal = PRIOR_SHARE * weights + (1 - PRIOR_SHARE) * posterior
-        self._odds, self._reach = weights / proposal, reach
-        small = WHOLE_GAME * self._tree.num_worlds < self._lanes_done
-        share = WHOLE_SHARE if small else self._matching.from_start
-        shares = np.where(self._from_start, share, 1 - share)
-        if self._from_start.all():
-            shares[:] = 1.0
-        self._roots = prior._replace(weights=shares * totals * proposal)
-
-    def _send_wave(self, size: int) -> None:
-        if self._lanes_done >= self._refresh_at:
-            self._refresh_at = int(REFRESH * self._lanes_done) + 1
-            self._refresh()
-        eligible = np.flatnonzero(self._learner == self._next_learner(size))
-        picks = self._roots.draw(size, self._rng, eligible)
-        # Linear averaging: later strategies count more, since the first are nearly uniform.
-        self._tree.age += size
-        rule = ByRegret(
-            self._matching.exploration, self._tree.age, self._odds[picks], self._reach[picks]
-        )
-        roots = self._roots
-        self._tree.wave(roots.worlds[picks], roots.learns[picks], self._rng, self._deadline, rule)
-
-    def _next_learner(self, size: int) -> int:
-        """The role furthest behind its share of lanes: it learns from the next wave.
-
-        Roles learn in turn, and each responds to the others' latest strategies. If all learned in
-        the same wave, they would chase each other.
-        """
-        due = np.bincount(self._learner, self._roots.weights, len(self._lanes_of_role))
-        due *= (self._lanes_of_role.sum() + size) / due.sum()
-        role = int((due - self._lanes_of_role).argmax())
-        self._lanes_of_role[role] += size
-        return role

@@ -156,7 +156,6 @@ class Wave(NamedTuple):
         learns: `[L, R]` whether a role learns from the lane: its choices are recorded.
         head: `[L]` last record of the lane, -1 for none.
         action, previous: `[K]` records: an action chosen, and the lane's record before it.
-        probability: `[K]` probability of the draw, for regret matching.
         parent: `[L]` rows, each a joint move that leads out of the tree: the world it is made in;
         moves, refused: `[L, R]` the executed moves, and the refused ones (-1 for none).
     """
@@ -171,7 +170,6 @@ class Wave(NamedTuple):
     head: I32
     action: I32
     previous: I32
-    probability: FloatArray
     parent: IntArray
     moves: IntArray
     refused: IntArray
@@ -228,7 +226,6 @@ def new_wave(worlds: IntArray, learns: NDArray[np.bool_], key: int) -> Wave:
         np.full(size, -1, dtype=np.int32),
         np.zeros(16 * (size + num_roles), dtype=np.int32),
         np.zeros(16 * (size + num_roles), dtype=np.int32),
-        np.zeros(16 * (size + num_roles)),
         np.zeros(size, dtype=np.int64),
         np.zeros((size, num_roles), dtype=np.int64),
         np.zeros((size, num_roles), dtype=np.int64),
@@ -237,7 +234,7 @@ def new_wave(worlds: IntArray, learns: NDArray[np.bool_], key: int) -> Wave:
 
 def wider_wave(wave: Wave) -> Wave:
     """The same lanes, with room for more records."""
-    columns = ("action", "previous", "probability")
+    columns = ("action", "previous")
     length = 2 * len(wave.action)
     return wave._replace(**{name: wider(getattr(wave, name), length) for name in columns})
 

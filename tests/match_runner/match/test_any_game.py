@@ -18,7 +18,13 @@ from match_runner.table.options import Offers
 from match_runner.table.worker_tasks import read_rules, replay
 
 GAME = "toy:7"
-SEARCHES = ("hyperplay:n=2", "pimc:worlds=4", "mcts:trials=50", "ismcts:trials=50", "oos:trials=50")
+SEARCHES = (
+    "hyperplay:n=2",
+    "pimc:worlds=4",
+    "mcts:trials=50",
+    "ismcts:trials=50",
+    "resolve:trials=50",
+)
 
 
 pytestmark = pytest.mark.usefixtures("stranger")

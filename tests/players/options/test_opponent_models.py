@@ -283,9 +283,9 @@ class TestFiles:
             parse_spec(f"hyperplay:model={model}")
         assert message in str(caught.value)
         with pytest.raises(ConfigError, match="give no model"):
-            parse_spec("oos:model=threshold")
-        assert parse_spec("oos:model=uniform").options == parse_spec("oos").options
-        assert "model" not in {option.name for option in describe_player("oos").options}
+            parse_spec("resolve:model=threshold")
+        assert parse_spec("resolve:model=uniform").options == parse_spec("resolve").options
+        assert "model" not in {option.name for option in describe_player("resolve").options}
 
     def test_errors_name_a_missing_file(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=r"nowhere\.json cannot be read"):

@@ -259,7 +259,7 @@ def first_percepts(machine: Machine) -> tuple[str, ...]:
         ("mcts:ponder=0", "tic_tac_toe", False),
         ("mcts:states=500", "tic_tac_toe", False),
         ("ismcts", "krieg_tic_tac_toe", True),
-        ("oos", "krieg_tic_tac_toe", True),
+        ("resolve", "krieg_tic_tac_toe", True),
     ],
 )
 def test_trees_grow_while_others_think(spec: str, game: str, thinks: bool) -> None:

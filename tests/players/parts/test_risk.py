@@ -13,7 +13,15 @@ from ggp.players.parts.belief_player import doubtful_moves, prudent, sure_share
 from ggp.players.player import MoveValue
 from tests.support.games import machine_of_rules
 
-PLAYERS = ("legal", "random", "hyperplay:n=4", "hyperplay2:n=2", "ismcts:trials=50", "pimc", "oos")
+PLAYERS = (
+    "legal",
+    "random",
+    "hyperplay:n=4",
+    "hyperplay2:n=2",
+    "ismcts:trials=50",
+    "pimc",
+    "resolve",
+)
 
 
 def doors(prize: int, handle: int) -> str:

@@ -14,7 +14,6 @@ from ggp.machine.on_circuit import on_circuit
 from ggp.machine.propnet.play.turns import Lister
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.selection import ByRegret
 from ggp.search.trees.tree_tables import LaneSettings
 from tests.search.trees.slow_tree import grow_without_kernel
 from tests.search.trees.test_paths_tree import BANDIT, SOMETIMES
@@ -106,18 +105,6 @@ def test_both_ways_grow_the_same_tree_where_lanes_are_guided_and_roles_may_be_la
 
 def test_both_ways_grow_the_same_tree_where_worlds_run_out() -> None:
     assert_same_trees(machine_of_game("krieg_tic_tac_toe", "propnet"), most_worlds=300)
-
-
-def test_both_ways_grow_the_same_tree_where_regrets_are_matched() -> None:
-    machine, trees = machine_of_game("kuhn_poker", "propnet"), []
-    for by_kernel in (True, False):
-        tree = grow(PathsTree(machine, PathTree(machine)), by_kernel=by_kernel, lanes=1)
-        rng, learns = np.random.default_rng(3), np.zeros((50, len(machine.roles)), dtype=np.bool_)
-        learns[:, 1] = True
-        rule = ByRegret(0.4, 1.0, np.ones(50), np.ones(learns.shape))
-        tree.wave(np.zeros(50, dtype=np.int64), learns, rng, None, rule)
-        trees.append(contents(tree))
-    assert trees[0] == trees[1]
 
 
 def test_there_is_room_however_little_there_was(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,66 @@
+"""The player `resolve`: it solves the rest of the game from where the roles may be now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.machine.base import FloatArray
+from ggp.players.options.opponents import UNIFORM_MODEL
+from ggp.players.options.option_fields import unused, whole
+from ggp.players.parts.tree_player import TreeOptions, TreePlayer
+from ggp.players.player import Choice, Context
+from ggp.search.anytime import Deadline
+from ggp.search.parts import INFORMED, TREES
+from ggp.search.trees.resolving import Growing, Resolving, load_kernels
+from ggp.search.trees.tree_search import TreeSearch
+
+RARE = 0.01
+"""Less likely moves are never played: they are a residue of exploration."""
+
+
+@dataclass(frozen=True)
+class ResolveOptions(TreeOptions):
+    """Options of `resolve`."""
+
+    trials: int = whole(10_000, "walks down the tree for a decision, without a clock")
+    exploration: int = whole(40, "percent of the exploring role's choices that are uniform")
+    outside: int = whole(
+        40, "percent of walks from states that others think possible", low=0, high=95
+    )
+    start: int = whole(40, "percent of walks from the start of the game, at first", low=0, high=95)
+    model: str = unused(UNIFORM_MODEL, "it learns how the others move: give no model")
+
+
+class Resolve(TreePlayer):
+    """A move drawn from a strategy for the rest of the game, which is solved while it grows."""
+
+    Options = ResolveOptions
+    SOURCE = "after Schmid et al. (Science Advances, 2023) and Zhang & Sandholm (2025)"
+    KINDS = frozenset({INFORMED, TREES})
+    guided = True
+    options: ResolveOptions
+
+    def __init__(self, options: Any, context: Context) -> None:
+        super().__init__(options, context)
+        load_kernels(self._tree)
+
+    def search(
+        self, bag: Bags, deadline: Deadline | None, submitted: int | None = None
+    ) -> Resolving:
+        elsewhere = self.elsewhere(deadline)
+        growing = Growing(self.options.exploration / 100, self.options.start / 100)
+        return Resolving(self._tree, bag, self.rng, deadline, elsewhere, submitted, growing)
+
+    def decided(self, bag: Bags, search: TreeSearch, low: FloatArray, high: FloatArray) -> Choice:
+        estimates = search.estimates()
+        if not estimates.visits.any():
+            return self.safest(bag), self._values(estimates)  # there was no time for a wave
+        assert isinstance(search, Resolving)
+        shares = search.strategy(estimates)
+        shares = np.where(shares < min(RARE, shares.max()), 0.0, shares)
+        shares /= shares.sum()
+        return self.mixed(estimates.moves.values, shares), self._values(estimates)
