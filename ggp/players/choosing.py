@@ -8,16 +8,16 @@
     two players take turns, everybody knows        `pimc`: layers of merged states look further
     everything, and moves can be swapped           than trees
     several players, everybody knows everything    `mcts`
+    two with constant sum, few different matches   `resolve`: the rest of the game is solved
     other games with as few states                 `hyperplay2`: it has time for many simulations
     one player, and something is hidden            `hyperplay2`: it asks before it guesses
-    two with constant sum, not many times as many  `resolve`: the rest of the game is solved
     knowing the world would be worth a lot         `hyperplay2`: the others' knowledge decides
     any other                                      `ismcts`
 
 `measure_merging` measures whether moves can be swapped. The value of knowing the world is the
-*clairvoyance gap* (`ggp.study.properties`). Both come from random matches with fixed seeds. So the
-choice depends only on the rules, unless a caller has a clock. The only memory between matches is
-that a game is too large.
+*clairvoyance gap* (`ggp.study.properties`). All this comes from random matches with fixed seeds. So
+the choice depends only on the rules, unless a caller has a clock. The only memory between matches
+is that a game is too large.
 """
 
 from __future__ import annotations
@@ -92,6 +92,9 @@ class Chosen(NamedTuple):
     is_final: bool = True
 
 
+_RESOLVE = Chosen("resolve", "two play for a constant sum: what is left is nearly solved")
+
+
 def choose_player(
     machine: Machine,
     role: int,
@@ -138,6 +141,8 @@ def _select(
     looked = look_into(machine, most_states, program, deadline)
     if looked.part_of is not None:
         return Chosen(SOLUTION, "the game is small enough to be solved"), looked.part_of
+    if looked.has_equilibrium:
+        return _RESOLVE, None
     return _unsolved(timed_machine(machine, deadline), is_small=looked.is_small), None
 
 
@@ -155,7 +160,7 @@ def _unsolved(machine: Machine, *, is_small: bool) -> Chosen:
         # number_guessing in docs/measured/strength.md.
         return Chosen("hyperplay2", "one role plays: its simulations ask before they guess")
     if _is_moderate(cast("Hashable", machine)):
-        return Chosen("resolve", "two play for a constant sum: what is left is nearly solved")
+        return _RESOLVE
     gap, name = max(_gaps(cast("Hashable", machine)), default=(None, ""))
     if gap is None:
         return Chosen("ismcts", "what is hidden is too much to look into: trees need the least")
@@ -372,10 +377,12 @@ class Looked(NamedTuple):
         part_of: makes a role's part of the solution, if the game can be solved with certainty: with
             one player, or two whose goals have a constant sum. In other games the value of a
             strategy depends on the others.
+        has_equilibrium: whether that holds, but the game took too long to solve.
     """
 
     is_small: bool
     part_of: PartOf | None
+    has_equilibrium: bool = False
 
 
 def look_into(
@@ -450,12 +457,12 @@ def _by_tree(machine: Machine, most_states: int, deadline: Deadline | None) -> L
         return Looked(True, None)
     is_shared = tree.actors.sum(axis=1) > 1
     if np.bincount(tree.leaves.owners[is_shared[tree.leaves.owners]]).max(initial=0) > MAX_LEAVES:
-        return Looked(True, None)
+        return Looked(True, None, has_equilibrium=True)
     seconds = SOLVE_SECONDS if deadline is None else min(deadline.left_s(), CLOCKED_SECONDS)
     solution = solve_tree(tree, most_seconds=seconds)
     if solution.profile.nash_conv > ACCURACY * tree.goal_spread:
         check(deadline)
-        return Looked(True, None)
+        return Looked(True, None, has_equilibrium=True)
     return Looked(True, cache(partial(Part, solution)))
 
 

@@ -15,7 +15,7 @@ from ggp.players.parts.tree_player import TreeOptions, TreePlayer
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline
 from ggp.search.parts import INFORMED, TREES
-from ggp.search.trees.resolving import Growing, Resolving, load_kernels
+from ggp.search.trees.resolving import Growing, Resolving, can_resolve, load_kernels
 from ggp.search.trees.tree_search import TreeSearch
 
 RARE = 0.01
@@ -50,16 +50,17 @@ class Resolve(TreePlayer):
 
     def search(
         self, bag: Bags, deadline: Deadline | None, submitted: int | None = None
-    ) -> Resolving:
+    ) -> TreeSearch:
+        if not can_resolve(self._tree, bag):
+            return super().search(bag, deadline, submitted)
         elsewhere = self.elsewhere(deadline)
         growing = Growing(self.options.exploration / 100, self.options.start / 100)
         return Resolving(self._tree, bag, self.rng, deadline, elsewhere, submitted, growing)
 
     def decided(self, bag: Bags, search: TreeSearch, low: FloatArray, high: FloatArray) -> Choice:
         estimates = search.estimates()
-        if not estimates.visits.any():
-            return self.safest(bag), self._values(estimates)  # there was no time for a wave
-        assert isinstance(search, Resolving)
+        if not isinstance(search, Resolving) or not estimates.visits.any():
+            return super().decided(bag, search, low, high)
         shares = search.strategy(estimates)
         shares = np.where(shares < min(RARE, shares.max()), 0.0, shares)
         shares /= shares.sum()

@@ -56,6 +56,35 @@ def test_it_knows_what_to_do_where_nobody_should_come(side: str) -> None:
     assert decision.probabilities[decision.move] == pytest.approx(1)
 
 
+def test_it_has_values_however_few_its_walks() -> None:
+    machine = machine_of_game("spy_vs_spy", "propnet")
+    for trials in (1, 8, 16, 24):
+        player = make_player(
+            parse_spec(f"resolve:trials={trials}"), machine, 1, np.random.default_rng(0)
+        )
+        values = player.choose(value_forced=True).values
+        assert all(value.value is not None for value in values)
+
+
+WIDE = """
+(role us) (role them) (init start) (digit 1) (digit 2) (digit 3) (digit 4) (digit 5) (digit 6)
+(digit 7) (<= (legal ?r (say ?a ?b)) (role ?r) (digit ?a) (digit ?b))
+(<= (next same) (does us (say ?a ?b)) (does them (say ?a ?b))) (<= (next over) (true start))
+(<= (sees us nothing) (true never)) (<= terminal (true over))
+(<= (goal us 100) (true same)) (<= (goal us 0) (not (true same)))
+(<= (goal them 0) (true same)) (<= (goal them 100) (not (true same)))
+"""
+"""Both say one of 49 things in the same turn."""
+
+
+def test_too_many_joint_moves_are_left_to_a_tree_that_need_not_hold_all() -> None:
+    machine = machine_of_rules(WIDE, "propnet")
+    player = make_player(parse_spec("resolve:trials=2000"), machine, 0, np.random.default_rng(0))
+    decision = player.choose()
+    assert decision.fault is None
+    assert all(value.value is not None for value in decision.values)
+
+
 @pytest.mark.verify
 def test_it_draws_its_move_from_the_probabilities_it_reports() -> None:
     machine = machine_of_game("spy_vs_spy", "propnet")

@@ -177,14 +177,14 @@ def grow(
     """
     for _ in range(STEPS_AT_ONCE):
         num_worlds = int(worlds.sizes[SIZE])
-        world_limit = _world_limit(worlds, nodes, limits)
+        limit = world_limit(worlds, nodes, limits)
         if not growth.sizes[PENDING]:
-            capacity = min(num_worlds + len(wave.world), world_limit) + 1
+            capacity = min(num_worlds + len(wave.world), limit) + 1
             if capacity > len(growth.views) or capacity > len(worlds.parent):
                 return ROOM
             if 2 * capacity > len(worlds.slots):
                 return ROOM
-            if not _walk(choose, rule, worlds, nodes, wave, world_limit, limits.max_depth):
+            if not _walk(choose, rule, worlds, nodes, wave, limit, limits.max_depth):
                 return NO_RECORDS
             growth.sizes[PENDING] = 1
         rows, count = int(wave.sizes[ROWS]), int(growth.sizes[ANSWERED])
@@ -193,9 +193,9 @@ def grow(
         by_python = count >= 0
         if not by_python:
             count = rows
-            growth.sizes[WORLD_LIMIT] = world_limit
+            growth.sizes[WORLD_LIMIT] = limit
             reason = UNLISTED
-            if num_worlds + rows <= world_limit:
+            if num_worlds + rows <= limit:
                 reason = ask(listing, successors, growth, wave, limits, num_worlds, width)
             if reason != DONE:
                 return reason
@@ -212,7 +212,7 @@ def grow(
 
 
 @inlined
-def _world_limit(worlds: Worlds, nodes: Nodes, limits: TreeLimits) -> int:
+def world_limit(worlds: Worlds, nodes: Nodes, limits: TreeLimits) -> int:
     """Greatest number of worlds that fit, if new ones have as many actions as those in the tree."""
     num_worlds, actions = int(worlds.sizes[SIZE]), int(nodes.sizes[ACTIONS])
     room = max(limits.max_actions - actions, 0) // max(1, actions // max(num_worlds, 1))
@@ -526,10 +526,10 @@ def spread(worlds: Worlds, nodes: Nodes, wave: Wave, parents: I32) -> None:
 
 @inlined
 def num_joint(worlds: Worlds, world: int) -> int:
-    """Number of joint moves of a world."""
+    """Number of joint moves of a world, at most 2 ** 30."""
     number = 1
     for role in range(worlds.counts.shape[1]):
-        number *= int(worlds.counts[world, role])
+        number = min(number * int(worlds.counts[world, role]), 1 << 30)
     return number
 
 

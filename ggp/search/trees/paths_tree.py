@@ -45,6 +45,7 @@ from ggp.search.trees.growing import (
     ask_nobody,
     grow,
     spread,
+    world_limit,
 )
 from ggp.search.trees.nodes_and_worlds import (
     MAX_ACTIONS,
@@ -109,6 +110,7 @@ class PathsTree:
         nodes: the statistics.
         leaves: values of the states in which lanes leave the tree.
         proves: whether ends of lanes count as proofs now; only if `settings` says so.
+        is_whole: whether `Resolving` knows all of the game from its start.
     """
 
     def __init__(
@@ -122,6 +124,7 @@ class PathsTree:
         self.settings = settings or LaneSettings()
         self.proves = self.settings.proves
         self._choices = CHOICES if is_open(machine) else np.inf
+        self.is_whole = False
         self.age = 0.0
         """Number of iterations of `Resolving` so far."""
         self.nodes = NodeTable(paths)
@@ -157,6 +160,11 @@ class PathsTree:
         return len(self._table)
 
     @property
+    def world_limit(self) -> int:
+        """How many worlds there may be, if new ones have as many actions as those in the tree."""
+        return world_limit(self._worlds, self.nodes.table, self._limits)
+
+    @property
     def tables(self) -> tuple[Worlds, Nodes]:
         """The tables of worlds and of nodes, for kernels; they move when the tree grows."""
         return self._table.table, self.nodes.table
@@ -174,7 +182,7 @@ class PathsTree:
 
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`: drop the nodes and worlds of dropped paths."""
-        table = self._table
+        table, self.is_whole = self._table, False
         table.views[: len(table)] = views = numbers[table.views[: len(table)]]
         keep = np.asarray((views >= 0).all(axis=1))
         table.keep(self.nodes.table, keep, *self.nodes.renumber(numbers))

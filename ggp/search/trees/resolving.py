@@ -33,13 +33,15 @@ from numpy.typing import NDArray
 
 from ggp.belief import Bags, Sampler
 from ggp.machine.arrays import enlarged, first_seen
-from ggp.machine.base import BoolArray, FloatArray, IntArray, player_roles
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, player_roles
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.mixing import uniform
+from ggp.machine.on_circuit import on_circuit
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates
+from ggp.search.parts import RoundCosts
 from ggp.search.trees.growing import draw_chance, num_joint, position_of
-from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.paths_tree import MAX_CHANCE, PathsTree
 from ggp.search.trees.tree_search import MAX_PATHS, Elsewhere, Particles, Roots, TreeSearch
 from ggp.search.trees.tree_tables import CHANCE, I32, NO_NODE, SIZE, Nodes, Worlds
 
@@ -349,13 +351,6 @@ def _draw(
     return position
 
 
-MAX_JOINT = 1 << 16
-"""Worlds with more joint moves stay leaves."""
-
-AT_ONCE = 1 << 13
-"""Most joint moves of the leaves of a wave, if there are several: bounds the time of a wave."""
-
-
 @kernel
 def descend(
     worlds: Worlds,
@@ -367,14 +362,18 @@ def descend(
     exploration: float,
     random: NDArray[np.uint64],
     leaves: I32,
+    most: int,
+    max_joint: int,
 ) -> int:
-    """Walk from worlds down to leaves, as many as have `AT_ONCE` joint moves together.
+    """Walk from worlds down to leaves.
 
     Args:
         starts: `[L]` where each lane begins.
         explorers: `[L]` the role that explores.
         exploration: how often it moves uniformly.
         leaves: `[L]` written: the distinct leaves in which the game goes on.
+        most: joint moves of all leaves, if they are several.
+        max_joint: joint moves of one leaf.
 
     Returns:
         the number of leaves.
@@ -393,7 +392,7 @@ def descend(
         if worlds.over[world] or game.seen[world]:
             continue
         number = num_joint(worlds, world)
-        if size + number <= (AT_ONCE if size else MAX_JOINT):
+        if number <= max_joint and (size == 0 or size + number <= most):
             game.seen[world] = True
             leaves[count] = world
             count += 1
@@ -411,8 +410,14 @@ def find_children(worlds: Worlds, first_child: I32) -> None:
         parent, start = worlds.parent[child], child
         while child < size and worlds.parent[child] == parent:
             child += 1
-        if parent >= 0 and child - start == num_joint(worlds, parent):
-            first_child[parent] = start
+        # Some children may have been dropped, or added when time was over; the last come last.
+        number = num_joint(worlds, parent) if parent >= 0 else 0
+        if number > 0 and child - start >= number:
+            is_first = True
+            for role in range(worlds.code.shape[1]):
+                is_first &= worlds.code[child - number, role] == 0
+            if is_first:
+                first_child[parent] = child - number
 
 
 # ------------------------------------------------------------------------
@@ -420,6 +425,12 @@ def find_children(worlds: Worlds, first_child: I32) -> None:
 
 ITERATIONS, AFTERWARDS = 6, 32
 """Iterations after each step of growth, and at a time once all of the game is known."""
+
+MAX_JOINT, SLOW_JOINT = 1024, 64
+"""Worlds with more joint moves stay leaves; the second number where a machine is no circuit."""
+
+FIRST_JOINT, AT_ONCE = 256, 1 << 13
+"""Joint moves of the leaves of the first wave against a clock, and most of any wave."""
 
 MAX_WORK = 50_000
 """Most worlds of all iterations between two looks at the clock, if it is several iterations."""
@@ -471,7 +482,7 @@ def load_kernels(tree: PathsTree) -> None:
     find_children.unchecked(tree.tables[0], game.first_child)
     solve.unchecked(*tree.tables, game, now, -1, -1, 0, 0.0)
     random = rng.integers(0, 1 << 64, 1, dtype=np.uint64)
-    descend.unchecked(*tree.tables, game, now, no_worlds, no_worlds, 0.0, random, no_worlds)
+    descend.unchecked(*tree.tables, game, now, no_worlds, no_worlds, 0.0, random, no_worlds, 0, 0)
 
 
 class Growing(NamedTuple):
@@ -485,6 +496,22 @@ class Growing(NamedTuple):
 
     exploration: float = 0.4
     from_start: float = 0.4
+
+
+def max_joint(machine: Machine) -> int:
+    """Most joint moves of a world that is expanded."""
+    return MAX_JOINT if on_circuit(machine) else SLOW_JOINT
+
+
+def can_resolve(tree: PathsTree, bags: Bags) -> bool:
+    """Whether all states of a bag have few enough joint moves to be expanded."""
+    machine, states = tree.machine, bags.states_of(0)
+    joint = np.ones(len(states))
+    for role in range(len(machine.roles)):
+        counts = machine.legal(states, role, allow_stuck=True).counts
+        joint *= np.minimum(counts, MAX_CHANCE) if role == machine.random_role else counts
+    most = min(max_joint(machine), tree.settings.most_worlds // 4)
+    return bool((joint <= most).all())
 
 
 class Resolving(TreeSearch):
@@ -508,6 +535,8 @@ class Resolving(TreeSearch):
     ) -> None:
         self._growing = growing or Growing()
         self._outside = 0.0 if elsewhere is None else elsewhere.share
+        self._max_joint = max_joint(tree.machine)
+        self._child_costs = RoundCosts(min(FIRST_JOINT, self._max_joint))
         super().__init__(tree, bags, rng, deadline, elsewhere, submitted)
 
     def strategy(self, estimates: Estimates) -> FloatArray:
@@ -567,8 +596,15 @@ class Resolving(TreeSearch):
         machine, tree = self._machine, self._tree
         num_roles = len(machine.roles)
         parts = [self._thinned(part) for part in parts]
-        # The id of a role's empty path is the role's index.
-        initial = machine.initial(1), np.arange(num_roles)[None], -1
+        self._start_share = 1.0
+        if tree.paths.depths(np.array([self._path]))[0] and not tree.is_whole:
+            reach = [tree.nodes.reach(column, REMEMBERED) for column in parts[0].views.T]
+            was_here = any((of_role != 1.0).any() for of_role in reach)
+            self._start_share = 0.0 if was_here else self._growing.from_start
+        # The id of a role's empty path is the role's index. Without need of it, the start of the
+        # game would keep all worlds.
+        size = int(self._start_share > 0)
+        initial = machine.initial(size), np.tile(np.arange(num_roles), (size, 1)), -1
         *world_ids, start = tree.begin([*self._particles(parts), initial])
         first, group = first_seen(np.concatenate(world_ids))
         worlds = np.concatenate(world_ids)[first]
@@ -580,28 +616,30 @@ class Resolving(TreeSearch):
         self._chance = -1 if machine.random_role is None else machine.random_role
         self._explorers = np.array([*player_roles(machine), ALL], dtype=np.int32)
         self._refresh_at, self._from_start = 0, 0
-        self._start = Begin(start.astype(np.int32), np.ones(1), np.ones((1, num_roles)))
+        self._start = Begin(start.astype(np.int32), np.ones(size), np.ones((size, num_roles)))
         self._game, self._now = _without_worlds(self._start)
         self._make_room()
         self._solve(0)
-        self._is_whole = not self._game.sizes[OPEN]
-        self._start_share = 1.0
-        if tree.paths.depths(np.array([self._path]))[0]:
-            was_here = (self._reach_of(worlds) < 1.0).any()
-            self._start_share = 0.0 if was_here else self._growing.from_start
+        if tree.is_whole and self._game.sizes[OPEN]:  # worlds were dropped
+            tree.is_whole, self._start_share = False, 0.0
         return Roots(
             worlds, weights / np.bincount(group), np.ones((len(worlds), num_roles), np.bool_)
         )
 
     def _thinned(self, part: Particles) -> Particles:
         """At most `MAX_ROOTS` of the particles, drawn by their weights."""
-        weights = part.weights
+        weights, num_moves = part.weights, len(self.moves.values)
         if len(weights) <= MAX_ROOTS:
             return part
         every = Roots(np.arange(len(weights)), weights, np.zeros((0, 0), np.bool_))
         picks, times = np.unique(every.draw(MAX_ROOTS, self._rng), return_counts=True)
+        states = part.states.take(picks)
+        if part.paths[0] == self._path:
+            legal = self._machine.legal(states, part.role, allow_stuck=True)
+            if len(np.unique(legal.values)) < num_moves:
+                return part  # each candidate needs a world in which it is legal
         return part._replace(
-            states=part.states.take(picks),
+            states=states,
             views=part.views[picks],
             weights=times * weights.sum() / MAX_ROOTS,
         )
@@ -618,6 +656,8 @@ class Resolving(TreeSearch):
             self._refresh_at, roots = int(REFRESH * self._lanes_done) + 1, self._roots
             reach = self._reach_of(roots.worlds)
             masses = roots.weights * reach.prod(axis=1)
+            if not masses[self._is_own].any():  # too small for numbers
+                masses, reach = roots.weights, np.ones_like(reach)
             total, elsewhere = masses[self._is_own].sum(), masses[~self._is_own].sum()
             lanes = np.where(self._is_own, masses / total, 0.0)
             if elsewhere > 0:
@@ -630,7 +670,8 @@ class Resolving(TreeSearch):
     # ---------------------------------------------------------------- growing and solving
 
     def _send_wave(self, size: int) -> None:
-        at_start = self._is_whole or self._from_start < self._start_share * (self._lanes_done + 1)
+        tree = self._tree
+        at_start = tree.is_whole or self._from_start < self._start_share * (self._lanes_done + 1)
         if at_start:
             self._from_start += size
             begin = self._start
@@ -642,44 +683,49 @@ class Resolving(TreeSearch):
             roots=begin.roots, weights=begin.weights, reach=begin.reach
         )
         self._solve(1)
-        leaves = self._leaves_below(starts)
+        most = AT_ONCE
+        if self._deadline is not None:
+            most = min(most, self._child_costs.next_size(self._deadline.left_s(), 1))
+        leaves = self._leaves_below(starts, most)
         if at_start and len(leaves) < FEW * size:
-            leaves = self._open_leaves()
+            leaves = self._open_leaves(most)
         if len(leaves):
             self._expand(leaves)
         self._solve(ITERATIONS if len(leaves) else AFTERWARDS)
         game = self._game
-        if at_start and not self._is_whole and not game.sizes[OPEN]:
+        if at_start and not tree.is_whole and not game.sizes[OPEN]:
             # What was learned before all was known only delays.
-            self._tree.nodes.forget(game.nodes[: game.sizes[NODES]])
+            tree.nodes.forget(game.nodes[: game.sizes[NODES]])
             self._now.prediction[:] = 0.0
-            self._is_whole, self._tree.age = True, 0.0
+            tree.is_whole, tree.age = True, 0.0
+            self._solve(AFTERWARDS)
 
-    def _open_leaves(self) -> I32:
-        """The first leaves of the subgame in which the game goes on."""
+    def _open_leaves(self, most: int) -> I32:
+        """The first leaves of the subgame in which the game goes on: see `descend`."""
         worlds, game = self._tree.tables[0], self._game
         order = game.order[: game.sizes[WORLDS]]
         leaves: I32 = order[(game.first_child[order] == UNEXPANDED) & ~worlds.over[order]]
         leaves = leaves[:IN_ORDER]
         sizes = worlds.counts[leaves].prod(axis=1)
-        leaves, sizes = leaves[sizes <= MAX_JOINT], sizes[sizes <= MAX_JOINT]
-        return leaves[: max(1, np.searchsorted(sizes.cumsum(), AT_ONCE))]
+        leaves, sizes = leaves[sizes <= self._max_joint], sizes[sizes <= self._max_joint]
+        return leaves[: max(1, np.searchsorted(sizes.cumsum(), most))]
 
-    def _leaves_below(self, starts: I32) -> I32:
-        """The leaves that lanes from these worlds reach, up to `AT_ONCE` joint moves."""
+    def _leaves_below(self, starts: I32, most: int) -> I32:
+        """The leaves that lanes from these worlds reach: see `descend`."""
         size, leaves = len(starts), np.empty_like(starts)
         explorers = self._explorers[self._rng.integers(len(self._explorers), size=size)]
         random = self._rng.integers(0, 1 << 64, 1, dtype=np.uint64)
-        exploration = self._growing.exploration
         count = descend.unchecked(
             *self._tree.tables,
             self._game,
             self._now,
             starts,
             explorers,
-            exploration,
+            self._growing.exploration,
             random,
             leaves,
+            most,
+            self._max_joint,
         )
         return leaves[:count]
 
@@ -691,12 +737,15 @@ class Resolving(TreeSearch):
         """
         tree = self._tree
         size = int(tree.tables[0].counts[leaves].prod(axis=1).sum())
-        if tree.num_worlds + size > tree.settings.most_worlds:
+        if tree.num_worlds + size > tree.world_limit:
             return
+        began_s = 0.0 if self._deadline is None else self._deadline.clock()
         try:
             tree.expand(leaves, size, self._rng, self._deadline)
         finally:
             self._make_room()
+        if self._deadline is not None:
+            self._child_costs.add(size, self._deadline.clock() - began_s)
 
     def _make_room(self) -> None:
         """Give the subgame's arrays as many rows as the tree has, and find the worlds' children."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ggp.gdl.normalize import load
+from ggp.gdl.random_rules import larger
 from ggp.machine import Machine
 from ggp.machine.compiling.disk_cache import FOLDER_VARIABLE
 from ggp.players import Context, make_player, parse_spec, player_of
@@ -19,6 +20,7 @@ from ggp.players.hyperplay2 import HyperPlay2
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
 from ggp.players.puzzle import Puzzle
+from ggp.players.resolve import Resolve
 from ggp.search.anytime import Deadline
 from ggp.solve import build_tree, exploit, sample_policy, solve_tree
 from match_runner.match.referee import play_match
@@ -60,9 +62,21 @@ def test_other_games_are_searched(game: str, player: type) -> None:
 
 
 def test_option_solve_limits_the_games_that_are_solved() -> None:
-    assert chosen_type("kuhn_poker", "auto:solve=0") is ISMCTS
-    assert chosen_type("kuhn_poker", "auto:solve=20") is ISMCTS
+    machine = machine_of_game("kuhn_poker", "propnet")
+    for spec in ("auto:solve=0", "auto:solve=20"):
+        assert isinstance(auto_player(machine, spec=spec).player, Resolve)
+    assert chosen_type("kuhn_poker", "auto:solve=0") is ISMCTS  # on Prolog nothing is measured
     assert chosen_type("number_guessing", "auto:solve=0") is HyperPlay2  # it has to ask first
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_what_is_somewhat_too_large_to_solve_is_solved_from_turn_to_turn(seed: int) -> None:
+    machine = machine_of_rules(larger(seed).text(), "propnet")
+    chosen = auto_player(machine)
+    assert isinstance(chosen.player, Resolve)
+    decision = chosen.choose(value_forced=True)
+    assert decision.fault is None
+    assert decision.probabilities is not None
 
 
 def test_a_large_game_is_examined_only_once(
@@ -127,7 +141,7 @@ def test_larger_games_are_solved_on_a_start_clock() -> None:
     for seconds in (0, 60):
         player.prepare(Deadline.after(seconds))
         kinds.append(type(player.player).__name__)
-    assert kinds == ["ISMCTS", "ISMCTS", "SolvedPlayer"]
+    assert kinds == ["Resolve", "Resolve", "SolvedPlayer"]
     assert player.states_visited == 0
 
 
