@@ -498,7 +498,7 @@ class Growing(NamedTuple):
     from_start: float = 0.4
 
 
-def max_joint(machine: Machine) -> int:
+def most_joint(machine: Machine) -> int:
     """Most joint moves of a world that is expanded."""
     return MAX_JOINT if on_circuit(machine) else SLOW_JOINT
 
@@ -510,7 +510,7 @@ def can_resolve(tree: PathsTree, bags: Bags) -> bool:
     for role in range(len(machine.roles)):
         counts = machine.legal(states, role, allow_stuck=True).counts
         joint *= np.minimum(counts, MAX_CHANCE) if role == machine.random_role else counts
-    most = min(max_joint(machine), tree.settings.most_worlds // 4)
+    most = min(most_joint(machine), tree.settings.most_worlds // 4)
     return bool((joint <= most).all())
 
 
@@ -535,7 +535,7 @@ class Resolving(TreeSearch):
     ) -> None:
         self._growing = growing or Growing()
         self._outside = 0.0 if elsewhere is None else elsewhere.share
-        self._max_joint = max_joint(tree.machine)
+        self._max_joint = most_joint(tree.machine)
         self._child_costs = RoundCosts(min(FIRST_JOINT, self._max_joint))
         super().__init__(tree, bags, rng, deadline, elsewhere, submitted)
 

@@ -22,9 +22,11 @@ names = st.one_of(
     st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True),
     st.integers(-20, 120).map(str),
     st.sampled_from(_ODD_NAMES),
-    st.text(min_size=1, max_size=4).map(str.lower).filter(lambda n: is_symbol(n) and _folded(n)),
+    st.text(min_size=1, max_size=4)
+    .map(str.lower)
+    .filter(lambda n: is_symbol(n) and _folded(n) and "*/" not in n and "|#" not in n),
 )
-"""Names of constants."""
+"""Names of constants. None ends what KIF reads as a block of comments."""
 
 variable_names = st.one_of(
     st.sampled_from(["", "x", "y", "x1", "_", "_1", "n++", "x'", "a,b", "?x", "\\", "1", "é"]),
