@@ -208,8 +208,7 @@ def _has_few_matches(measured: Machine) -> bool:
         if not len(open_):
             return True
         turn = LaneTurn(measured, states)
-        for role in range(len(measured.roles)):
-            joint[open_] *= measured.legal(states, role).counts
+        joint[open_] *= turn.counts.prod(axis=1)
         if joint.mean() > MODERATE:
             return False
         states = measured.step(states, turn.random(rng)).states

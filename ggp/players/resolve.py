@@ -15,7 +15,7 @@ from ggp.players.parts.tree_player import TreeOptions, TreePlayer
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline
 from ggp.search.parts import INFORMED, TREES
-from ggp.search.trees.resolving import Growing, Resolving, can_resolve, load_kernels
+from ggp.search.trees.resolving import Resolving, can_resolve, load_kernels
 from ggp.search.trees.tree_search import TreeSearch
 
 RARE = 0.01
@@ -46,6 +46,8 @@ class Resolve(TreePlayer):
 
     def __init__(self, options: Any, context: Context) -> None:
         super().__init__(options, context)
+        from_start = self.options.start / 100
+        self._tree.settings = self._tree.settings._replace(from_start=from_start)
         load_kernels(self._tree)
 
     def search(
@@ -54,14 +56,13 @@ class Resolve(TreePlayer):
         if not can_resolve(self._tree, bag):
             return super().search(bag, deadline, submitted)
         elsewhere = self.elsewhere(deadline)
-        growing = Growing(self.options.exploration / 100, self.options.start / 100)
-        return Resolving(self._tree, bag, self.rng, deadline, elsewhere, submitted, growing)
+        return Resolving(self._tree, bag, self.rng, deadline, elsewhere, submitted)
 
     def decided(self, bag: Bags, search: TreeSearch, low: FloatArray, high: FloatArray) -> Choice:
         estimates = search.estimates()
         if not isinstance(search, Resolving) or not estimates.visits.any():
             return super().decided(bag, search, low, high)
-        shares = search.strategy(estimates)
+        shares = search.strategy()
         shares = np.where(shares < min(RARE, shares.max()), 0.0, shares)
         shares /= shares.sum()
         return self.mixed(estimates.moves.values, shares), self._values(estimates)

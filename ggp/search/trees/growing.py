@@ -471,6 +471,13 @@ def _choose_code(
 
 
 @inlined
+def action_of(worlds: Worlds, world: int, role: int, position: int) -> int:
+    """The action of a role's legal move, where it has a node."""
+    first = int(worlds.first[world, role])
+    return first + position if first >= 0 else int(worlds.listed[-1 - first + position])
+
+
+@inlined
 def position_of(worlds: Worlds, world: int, role: int, action: int) -> int:
     """Position of an action among a role's legal moves, -1 if it is illegal."""
     first = int(worlds.first[world, role])
@@ -569,9 +576,7 @@ def _move_of(worlds: Worlds, nodes: Nodes, world: int, role: int, position: int)
         return first
     if node == CHANCE:
         return int(worlds.chance_move[first + position])
-    if first >= 0:
-        return int(nodes.move[first + position])
-    return int(nodes.move[worlds.listed[-1 - first + position]])
+    return int(nodes.move[action_of(worlds, world, role, position)])
 
 
 @inlined

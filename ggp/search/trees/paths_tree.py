@@ -313,20 +313,11 @@ class PathsTree:
         growth = self._growth(size)
         growth.sizes[PENDING] = 1
         self._send(Lanes(wave), deadline, growth)
-        self.evaluate(
-            first + np.flatnonzero(~self._worlds.over[first : first + size]), rng, deadline
-        )
-
-    def evaluate(
-        self, worlds: IntArray, rng: np.random.Generator, deadline: Deadline | None = None
-    ) -> None:
-        """Write the values of worlds in which the game goes on; see `LeafValues.of_leaves`."""
-        parents = self._worlds.parent[worlds]
-        self._worlds.value[worlds] = np.where(
-            parents[:, None] >= 0, self._worlds.value[parents], 0.5
-        )
-        values, _ = self.leaves.of_leaves(self._table.states.take(worlds), rng, deadline)
-        self._worlds.value[worlds] = values
+        worlds = self._worlds
+        leaves = first + np.flatnonzero(~worlds.over[first : first + size])
+        worlds.value[leaves] = worlds.value[worlds.parent[leaves]]
+        values, _ = self.leaves.of_leaves(self._table.states.take(leaves), rng, deadline)
+        worlds.value[leaves] = values
 
     def _rule(self) -> Rule:
         exploration, prior = self.settings.exploration, self.leaves.averages()

@@ -25,8 +25,8 @@ this is solved: then the strategy approaches an equilibrium of the game, and not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,10 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, player_ro
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.mixing import uniform
 from ggp.machine.on_circuit import on_circuit
-from ggp.search.anytime import Deadline
-from ggp.search.estimates import Estimates
 from ggp.search.parts import RoundCosts
-from ggp.search.trees.growing import draw_chance, num_joint, position_of
+from ggp.search.trees.growing import action_of, draw_chance, num_joint, position_of
 from ggp.search.trees.paths_tree import MAX_CHANCE, PathsTree
-from ggp.search.trees.tree_search import MAX_PATHS, Elsewhere, Particles, Roots, TreeSearch
+from ggp.search.trees.tree_search import MAX_PATHS, Particles, Roots, TreeSearch
 from ggp.search.trees.tree_tables import CHANCE, I32, NO_NODE, SIZE, Nodes, Worlds
 
 # ------------------------------------------------------------------------
@@ -123,13 +121,6 @@ def _match(nodes: Nodes, now: Iteration, node: int) -> None:
 
 
 @inlined
-def _action_of(worlds: Worlds, world: int, role: int, position: int) -> int:
-    """The action of a role's legal move."""
-    first = int(worlds.first[world, role])
-    return first + position if first >= 0 else int(worlds.listed[-1 - first + position])
-
-
-@inlined
 def _all_legal(worlds: Worlds, nodes: Nodes, world: int, role: int, node: int) -> bool:
     """Whether every action of a role's node is legal in a world."""
     first = int(worlds.first[world, role])
@@ -148,12 +139,12 @@ def _probability(
     if node == CHANCE:
         at = int(worlds.first[world, role]) + position
         return float(worlds.chance_cdf[at] - (worlds.chance_cdf[at - 1] if position > 0 else 0.0))
-    share = now.strategy[_action_of(worlds, world, role, position)]
+    share = now.strategy[action_of(worlds, world, role, position)]
     if _all_legal(worlds, nodes, world, role, node):
         return float(share)
     legal, count = 0.0, int(worlds.counts[world, role])
     for k in range(count):
-        legal += now.strategy[_action_of(worlds, world, role, k)]
+        legal += now.strategy[action_of(worlds, world, role, k)]
     return float(share + (1.0 - legal) / count)
 
 
@@ -238,7 +229,7 @@ def _backwards(worlds: Worlds, nodes: Nodes, game: Subgame, now: Iteration, lear
                 position = int(worlds.code[child, learner])
                 share = _probability(worlds, nodes, now, world, learner, position)
                 gain += share * now.gain[child]
-                now.gains[_action_of(worlds, world, learner, position)] += now.gain[child]
+                now.gains[action_of(worlds, world, learner, position)] += now.gain[child]
         now.gain[world] = gain if node >= 0 else total
         if node >= 0 and not _all_legal(worlds, nodes, world, learner, node):
             # An illegal move is replaced by a random one.
@@ -342,7 +333,7 @@ def _draw(
     trusts = nodes.trust[node] > 0.0
     while position < count - 1:
         if trusts:
-            point -= nodes.share[_action_of(worlds, world, role, position)]
+            point -= nodes.share[action_of(worlds, world, role, position)]
         else:
             point -= _probability(worlds, nodes, now, world, role, position)
         if point < 0.0:
@@ -369,7 +360,7 @@ def descend(
 
     Args:
         starts: `[L]` where each lane begins.
-        explorers: `[L]` the role that explores.
+        explorers: `[L]` the role that explores, or `ALL`.
         exploration: how often it moves uniformly.
         leaves: `[L]` written: the distinct leaves in which the game goes on.
         most: joint moves of all leaves, if they are several.
@@ -455,6 +446,9 @@ _OF_NODES = ("nodes", "seen_node", "mass", "node_reach")
 _OF_ACTIONS = ("strategy", "gains", "prediction")
 
 
+_Record = TypeVar("_Record", Subgame, Iteration)
+
+
 class Begin(NamedTuple):
     """Where a subgame begins: see `Subgame`."""
 
@@ -472,6 +466,14 @@ def _without_worlds(begin: Begin) -> tuple[Subgame, Iteration]:
     return game, Iteration(*(np.zeros(0) for _ in Iteration._fields))
 
 
+def _with_rows(record: _Record, rows: Mapping[str, int]) -> _Record:
+    """The record with room for so many rows in its arrays of these names."""
+    names = [name for name in record._fields if name in rows]
+    return record._replace(
+        **{name: enlarged(getattr(record, name), rows[name], 0) for name in names}
+    )
+
+
 def load_kernels(tree: PathsTree) -> None:
     """Compile the kernels, or load them from the cache, before a clock runs."""
     rng, no_worlds = np.random.default_rng(0), np.zeros(0, dtype=np.int32)
@@ -483,19 +485,6 @@ def load_kernels(tree: PathsTree) -> None:
     solve.unchecked(*tree.tables, game, now, -1, -1, 0, 0.0)
     random = rng.integers(0, 1 << 64, 1, dtype=np.uint64)
     descend.unchecked(*tree.tables, game, now, no_worlds, no_worlds, 0.0, random, no_worlds, 0, 0)
-
-
-class Growing(NamedTuple):
-    """Where a subgame grows.
-
-    Attributes:
-        exploration: how often the exploring role of a lane moves uniformly.
-        from_start: share of the lanes that begin at the start of the game, while no subgame was
-            solved before.
-    """
-
-    exploration: float = 0.4
-    from_start: float = 0.4
 
 
 def most_joint(machine: Machine) -> int:
@@ -518,37 +507,18 @@ class Resolving(TreeSearch):
     """The `Search` of one bag's candidates by solving the subgame that begins there.
 
     Args: as for `TreeSearch`, whose `submitted` only says where the subgame grows.
-        growing: where it grows.
     """
 
     most_lanes = 256
 
-    def __init__(
-        self,
-        tree: PathsTree,
-        bags: Bags,
-        rng: np.random.Generator,
-        deadline: Deadline | None = None,
-        elsewhere: Elsewhere | None = None,
-        submitted: int | None = None,
-        growing: Growing | None = None,
-    ) -> None:
-        self._growing = growing or Growing()
-        self._outside = 0.0 if elsewhere is None else elsewhere.share
-        self._max_joint = most_joint(tree.machine)
-        self._child_costs = RoundCosts(min(FIRST_JOINT, self._max_joint))
-        super().__init__(tree, bags, rng, deadline, elsewhere, submitted)
-
-    def strategy(self, estimates: Estimates) -> FloatArray:
+    def strategy(self) -> FloatArray:
         """`[C]` the average strategy at the role's path: the one to play. It sums to 1.
 
         Uniform if nothing was learned.
         """
-        sums = self._tree.nodes.sums(self._path)
-        average = dict(zip(sums.moves.tolist(), sums.average.tolist(), strict=True))
-        shares = np.array([average[move] for move in estimates.moves.values.tolist()])
-        total = shares.sum()
-        return shares / total if total > 0 else np.full(len(shares), 1 / len(shares))
+        average = self._sums().average
+        total = average.sum()
+        return average / total if total > 0 else np.full(len(average), 1 / len(average))
 
     # ---------------------------------------------------------------- the roots
 
@@ -595,12 +565,15 @@ class Resolving(TreeSearch):
         """The particles as roots, each world once; all roles learn from all of them."""
         machine, tree = self._machine, self._tree
         num_roles = len(machine.roles)
+        self._outside = 1.0 - shares[0]
+        self._max_joint = most_joint(machine)
+        self._child_costs = RoundCosts(min(FIRST_JOINT, self._max_joint))
         parts = [self._thinned(part) for part in parts]
         self._start_share = 1.0
         if tree.paths.depths(np.array([self._path]))[0] and not tree.is_whole:
             reach = [tree.nodes.reach(column, REMEMBERED) for column in parts[0].views.T]
             was_here = any((of_role != 1.0).any() for of_role in reach)
-            self._start_share = 0.0 if was_here else self._growing.from_start
+            self._start_share = 0.0 if was_here else tree.settings.from_start
         # The id of a role's empty path is the role's index. Without need of it, the start of the
         # game would keep all worlds.
         size = int(self._start_share > 0)
@@ -721,7 +694,7 @@ class Resolving(TreeSearch):
             self._now,
             starts,
             explorers,
-            self._growing.exploration,
+            self._tree.settings.exploration,
             random,
             leaves,
             most,
@@ -750,15 +723,10 @@ class Resolving(TreeSearch):
     def _make_room(self) -> None:
         """Give the subgame's arrays as many rows as the tree has, and find the worlds' children."""
         worlds, nodes = self._tree.tables
-        rows = {_OF_WORLDS: worlds.parent, _OF_NODES: nodes.role, _OF_ACTIONS: nodes.move}
-        for fields, column in rows.items():
-            for name in fields:
-                record = self._game if name in Subgame._fields else self._now
-                array = enlarged(getattr(record, name), len(column), 0)
-                if name in Subgame._fields:
-                    self._game = self._game._replace(**{name: array})
-                else:
-                    self._now = self._now._replace(**{name: array})
+        rows = dict.fromkeys(_OF_WORLDS, len(worlds.parent))
+        rows |= dict.fromkeys(_OF_NODES, len(nodes.role))
+        rows |= dict.fromkeys(_OF_ACTIONS, len(nodes.move))
+        self._game, self._now = _with_rows(self._game, rows), _with_rows(self._now, rows)
         find_children.unchecked(worlds, self._game.first_child)
 
     def _solve(self, iterations: int) -> None:

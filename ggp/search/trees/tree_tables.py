@@ -332,9 +332,12 @@ class LaneSettings(NamedTuple):
         proves: whether ends of lanes are proofs; sound only if everybody knows everything.
         guided: whether earlier playouts guide choices by UCB1 and new playouts, several of which
             evaluate each leaf; only on a circuit.
+        from_start: share of the lanes of `Resolving` that begin at the start of the game, while no
+            subgame was solved before.
     """
 
     exploration: float = 0.4
     most_worlds: int = MAX_WORLDS
     proves: bool = False
     guided: bool = False
+    from_start: float = 0.4

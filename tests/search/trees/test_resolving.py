@@ -14,7 +14,7 @@ from ggp.machine.base import FloatArray
 from ggp.search.anytime import Deadline
 from ggp.search.trees.growing import new_actions, new_node
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.resolving import SLIP, WORLDS, Growing, Resolving, solve
+from ggp.search.trees.resolving import SLIP, WORLDS, Resolving, solve
 from ggp.search.trees.selection import relative_shares
 from ggp.search.trees.tree_search import Elsewhere
 from ggp.search.trees.tree_tables import CHANCE, NO_NODE, LaneSettings, new_nodes
@@ -60,7 +60,7 @@ def search_of(
         )
         state, percepts = machine.step(state, moves)
         bags = belief.advance(bags, moves[:, role], percepts[:, role], rng)
-    return Resolving(tree, bags, rng, None, Elsewhere(belief, 0.5), growing=Growing())
+    return Resolving(tree, bags, rng, None, Elsewhere(belief, 0.5))
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -169,7 +169,7 @@ def test_strategy_of_a_matrix_game_is_the_mixed_equilibrium(role: int) -> None:
     machine = machine_of_rules(PENNIES, "propnet")
     search = search_of(machine, 1, role=role)
     search.send(500)
-    strategy = search.strategy(search.estimates())
+    strategy = search.strategy()
     moves = [machine.move_text(move) for move in search.moves.values.tolist()]
     assert dict(zip(moves, strategy.tolist(), strict=True)) == pytest.approx(
         {"(show head)": 2 / 7, "(show tail)": 5 / 7}, abs=0.01
@@ -184,7 +184,7 @@ def test_same_seed_gives_the_same_strategy() -> None:
     for _ in range(2):
         search = search_of(machine, 5, 3)
         search.send(300)
-        strategies.append(search.strategy(search.estimates()).tolist())
+        strategies.append(search.strategy().tolist())
     assert strategies[0] == strategies[1]
 
 
@@ -204,7 +204,7 @@ def test_a_search_that_is_out_of_time_goes_on_later() -> None:
         assert (worlds.parent[first[world] : first[world] + number] == world).all()
     values = worlds.value[: search._tree.num_worlds]
     assert ((values >= 0) & (values <= 1)).all()
-    assert search.strategy(search.estimates()).sum() == pytest.approx(1)
+    assert search.strategy().sum() == pytest.approx(1)
 
 
 def test_shares_of_moves_are_relative_to_even_play() -> None:
