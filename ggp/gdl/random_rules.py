@@ -165,5 +165,5 @@ def small(seed: int) -> RandomRules:
 
 
 def larger(seed: int) -> RandomRules:
-    """One that `ggp solve` solves in seconds, and `auto` does not: over 100,000 nodes."""
+    """One that linear programs take long for: over 100,000 nodes, 300 to 1,000 information sets."""
     return RandomRules(seed, turns=8, hidden=0.9)

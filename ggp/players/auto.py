@@ -38,7 +38,7 @@ from ggp.search.anytime import Deadline, OutOfTime, part_of
 LEARN = 90
 """Percent of the rest of the start clock that `mcts` uses for learning."""
 
-PREPARED_TIMES = 4
+PREPARED_TIMES = 2
 """On a start clock, games of this times as many states are solved: their trees take some 300 MB."""
 
 PREPARED_SHARE = 0.3

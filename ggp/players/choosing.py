@@ -141,8 +141,6 @@ def _select(
     looked = look_into(machine, most_states, program, deadline)
     if looked.part_of is not None:
         return Chosen(SOLUTION, "the game is small enough to be solved"), looked.part_of
-    if looked.has_equilibrium:
-        return _RESOLVE, None
     return _unsolved(timed_machine(machine, deadline), is_small=looked.is_small), None
 
 
@@ -305,8 +303,8 @@ def _merging_after_two(layers: Layers) -> float | None:
 # Counts limit the size of a game, so that every computer solves the same games; a player with a
 # start clock may allow more, within a time.
 
-SOLVED_STATES = 200_000
-"""Most states of a game that is solved: a propositional network takes a second for them."""
+SOLVED_STATES = 400_000
+"""Most states of a game that is solved: a propositional network takes half a second for them."""
 
 SHARES = {"propnet": 1, "openspiel": 10}
 """Divides the number of states on a backend, because it is so many times slower; measured with
@@ -315,15 +313,19 @@ leduc_poker, which has some 9,000 states: 0.05 s, and 0.4 s on `openspiel`."""
 SLOW_SHARE = 50
 """The divisor for all other backends."""
 
-JOINT_MOVES = 50
+POSITION_JOINT_MOVES = 50
 """Most joint moves for each state of a game that is solved position by position."""
 
 AT_ONCE_BY = 2_000
 """Number of positions within which some moves must be simultaneous: games in which players take
 turns are left to tree search, which beats weak players more often and proves wins."""
 
+TREE_JOINT_MOVES = 4
+"""The same of one turn, if it is solved by its tree. Of 121 games none that is solved has more,
+and what is too large mostly shows it here first."""
+
 MAX_LEAVES = 30_000
-"""Most leaves of a subgame in which both players have choices: large linear programs take long."""
+"""Most leaves and sequences of a linear program: larger ones take longer than CFR+."""
 
 SOLVE_SECONDS, CLOCKED_SECONDS = 5.0, 1.0
 """Time for linear programs, and for CFR+ if they fail: without a clock; and at most with one, since
@@ -372,16 +374,14 @@ class Looked(NamedTuple):
 
     Attributes:
         is_small: whether it has no more states than the limit; False if everybody knows the
-            state, because then it makes no difference.
+            state, because then it makes no difference, or if an equilibrium took too long.
         part_of: makes a role's part of the solution, if the game can be solved with certainty: with
             one player, or two whose goals have a constant sum. In other games the value of a
             strategy depends on the others.
-        has_equilibrium: whether that holds, but the game took too long to solve.
     """
 
     is_small: bool
     part_of: PartOf | None
-    has_equilibrium: bool = False
 
 
 def look_into(
@@ -434,7 +434,7 @@ def _by_position(machine: Machine, most_states: int, deadline: Deadline | None) 
         return Looked(False, None)
     bounds = PositionBounds(
         most_states,
-        min(JOINT_MOVES * most_states, MAX_JOINT_MOVES),
+        min(POSITION_JOINT_MOVES * most_states, MAX_JOINT_MOVES),
         at_once_by=AT_ONCE_BY,
         is_over=lambda: deadline is not None and deadline.passed(),
     )
@@ -451,17 +451,15 @@ def _by_tree(machine: Machine, most_states: int, deadline: Deadline | None) -> L
         build_tree,
     )
 
-    tree = build_tree(machine, TreeBounds(most_states), split=True, keep_stands=True)
+    bounds = TreeBounds(most_states, joint_moves=TREE_JOINT_MOVES)
+    tree = build_tree(machine, bounds, split=True, keep_stands=True)
     if len(tree.players) > 1 and not tree.is_constant_sum:
         return Looked(True, None)
-    is_shared = tree.actors.sum(axis=1) > 1
-    if np.bincount(tree.leaves.owners[is_shared[tree.leaves.owners]]).max(initial=0) > MAX_LEAVES:
-        return Looked(True, None, has_equilibrium=True)
     seconds = SOLVE_SECONDS if deadline is None else min(deadline.left_s(), CLOCKED_SECONDS)
-    solution = solve_tree(tree, most_seconds=seconds)
+    solution = solve_tree(tree, most_seconds=seconds, accuracy=ACCURACY / 2, most_leaves=MAX_LEAVES)
     if solution.profile.nash_conv > ACCURACY * tree.goal_spread:
         check(deadline)
-        return Looked(True, None, has_equilibrium=True)
+        return Looked(False, None)
     return Looked(True, cache(partial(Part, solution)))
 
 

@@ -51,6 +51,9 @@ MAX_SECONDS = 60.0
 MIN_SECONDS = 0.1
 """Least number of seconds for either, in each part of a game."""
 
+MAX_LEAVES = 300_000
+"""Most leaves and sequences of a linear program."""
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -136,11 +139,21 @@ def solve_tree(
     *,
     seed: int = 0,
     most_seconds: float = MAX_SECONDS,
+    accuracy: float = ACCURACY,
+    most_leaves: int = MAX_LEAVES,
     began_s: float | None = None,
 ) -> Solution:
-    """Solve a game by its tree; arguments as for `solve`."""
+    """Solve a game by its tree.
+
+    Args:
+        accuracy: CFR+ ends when players can gain at most this share of the goals' spread by
+            deviating.
+        most_leaves: leaves and sequences of the largest linear program.
+        seed, most_seconds: see `solve`.
+        began_s: when the work began; now by default.
+    """
     began_s = time.monotonic() if began_s is None else began_s
-    player = _Methods(tree, most_seconds)
+    player = _Methods(tree, most_seconds, accuracy, most_leaves)
     walked = walk(tree, player.play)
     profile = _profile(tree, player.name, walked)
     further = tuple(_further_equilibria(tree, profile, seed))
@@ -150,8 +163,10 @@ def solve_tree(
 class _Methods:
     """Plays each part of a tree by the method that suits it."""
 
-    def __init__(self, tree: GameTree, most_seconds: float) -> None:
-        self._tree = tree
+    def __init__(
+        self, tree: GameTree, most_seconds: float, accuracy: float, most_leaves: int
+    ) -> None:
+        self._tree, self._accuracy, self._most_leaves = tree, accuracy, most_leaves
         self._until_s = time.monotonic() + most_seconds
         self._parts_left = num_parts(tree, several=True)
         self._methods: list[str] = []
@@ -173,13 +188,13 @@ class _Methods:
         share_s = max(self._until_s - time.monotonic(), 0.0) / self._parts_left
         most_seconds = max(share_s, MIN_SECONDS)
         self._parts_left -= 1
-        if self._tree.is_constant_sum and fits(forest):
+        if self._tree.is_constant_sum and _size(forest) <= self._most_leaves:
             strategies = equilibrium(forest, most_seconds)
             if strategies is not None:
                 self._note(LINEAR)
                 return strategies
         self._note(REGRET)
-        accuracy = ACCURACY * self._tree.goal_spread
+        accuracy = self._accuracy * self._tree.goal_spread
         return cfr_plus(forest, accuracy, most_seconds=most_seconds)
 
     def _note(self, method: str) -> None:
@@ -223,14 +238,10 @@ def _profile(tree: GameTree, method: str, walked: Walked) -> Profile:
 # where p are the values of the second player's sets to the first. The dual values of the
 # inequalities are the second player's plan. Several subgames are blocks of one program.
 
-MAX_LEAVES = 300_000
-"""Greatest number of leaves and sequences of a linear program."""
 
-
-def fits(forest: Forest) -> bool:
-    """Whether a forest is small enough for a linear program."""
-    sizes = sum(side.num_sequences for side in forest.sides)
-    return len(forest.sequences) + sizes <= MAX_LEAVES
+def _size(forest: Forest) -> int:
+    """Number of leaves and sequences."""
+    return len(forest.sequences) + sum(side.num_sequences for side in forest.sides)
 
 
 def equilibrium(forest: Forest, most_seconds: float) -> list[FloatArray] | None:

@@ -57,9 +57,6 @@ MAX_PATHS = 16_000_000
 PRUNE_AT = 2_000_000
 """Number of paths at which unnecessary ones are first dropped."""
 
-JOINT_MOVES_PER_STATE = 64
-"""Greatest number of joint moves of a turn, in multiples of the greatest number of states."""
-
 LISTED_AT_ONCE = 512
 """Number of states whose legal moves are listed before they are counted."""
 
@@ -84,6 +81,7 @@ class TreeBounds(NamedTuple):
         seconds: greatest time to build it.
         is_over: whether to give up; called so often that no step between takes long.
         progress: called with the number of turns and of states so far.
+        joint_moves: greatest number of joint moves of a turn, in multiples of `states`.
     """
 
     states: int = MAX_STATES
@@ -91,6 +89,7 @@ class TreeBounds(NamedTuple):
     seconds: float = math.inf
     is_over: Callable[[], bool] = lambda: False
     progress: Progress = lambda turns, states: None
+    joint_moves: int = 64
 
     def with_deadline(self) -> TreeBounds:
         """The same bounds, where `is_over` counts the seconds from now on."""
@@ -173,6 +172,7 @@ class _Builder:
             raise ValueError("layers are kept of whole trees only")
         self._machine, self._split, self._bounds = machine, split, bounds
         self._max_states = bounds.states
+        self._max_joint = bounds.joint_moves * bounds.states
         self._keep_layers, self._keep_stands = keep_layers, keep_stands
         self._players = player_roles(machine)
         self._tree = PathTree(machine)
@@ -328,7 +328,7 @@ class _Builder:
             batch = states.take(np.arange(start, end))
             parts.append(JointMoves.of(self._machine, batch, allow_stuck=False))
             joint_moves += parts[-1].number
-            if joint_moves > JOINT_MOVES_PER_STATE * self._max_states:
+            if joint_moves > self._max_joint:
                 amount = f"{'' if end == len(states) else 'more than '}{joint_moves:,.0f}"
                 raise SolvingError(
                     f"the tree of the game is too large: there are {amount} joint moves to "
@@ -381,7 +381,7 @@ class _Builder:
         factors = [fraction.numerator * unit // fraction.denominator for fraction in fractions]
         self._unit *= unit
         # All joint moves may add to the same sum.
-        most = max(factors) * int(nodes.weights.max()) * JOINT_MOVES_PER_STATE * self._max_states
+        most = max(factors) * int(nodes.weights.max()) * self._max_joint
         shares = np.array(factors, dtype=np.int64 if most < _MAX_WEIGHT else object)[inverse]
         return shares, [fractions[p] for p in inverse.tolist()] if self._keep_layers else []
 

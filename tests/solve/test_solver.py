@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ggp.gdl.random_rules import small
-from ggp.solve import Solution, build_tree, solve, solve_tree, solver
+from ggp.solve import Solution, build_tree, solve, solve_tree
 from ggp.solve.forest import Forest, Strategies, evaluate, walk
 from ggp.solve.regret import cfr_plus
 from ggp.solve.solver import INDUCTION, LINEAR, OPTIMUM, REGRET, equilibrium
@@ -147,11 +147,9 @@ def test_regrets_and_the_linear_program_find_equally_good_profiles() -> None:
     assert by_regrets.values == pytest.approx(by_program.values, abs=1e-2)
 
 
-def test_games_too_large_for_a_linear_program_are_left_to_regrets(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(solver, "MAX_LEAVES", 10)
-    solution = solve(machine_of_game("kuhn_poker"), most_seconds=1)
+def test_games_too_large_for_a_linear_program_are_left_to_regrets() -> None:
+    tree = build_tree(machine_of_game("kuhn_poker"), split=True)
+    solution = solve_tree(tree, most_seconds=1, most_leaves=10)
     assert solution.profile.method == REGRET
     assert solution.profile.nash_conv < 0.1
     assert solution.profile.values == pytest.approx(

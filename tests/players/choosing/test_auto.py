@@ -15,7 +15,7 @@ from ggp.machine import Machine
 from ggp.machine.compiling.disk_cache import FOLDER_VARIABLE
 from ggp.players import Context, make_player, parse_spec, player_of
 from ggp.players.auto import Auto
-from ggp.players.choosing import SolvedPlayer, look_into
+from ggp.players.choosing import ACCURACY, SolvedPlayer, look_into
 from ggp.players.hyperplay2 import HyperPlay2
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
@@ -23,10 +23,13 @@ from ggp.players.puzzle import Puzzle
 from ggp.players.resolve import Resolve
 from ggp.search.anytime import Deadline
 from ggp.solve import build_tree, exploit, sample_policy, solve_tree
+from ggp.solve.exploitation import sample_reached
+from ggp.solve.forest import evaluate
 from match_runner.match.referee import play_match
 from tests.match_runner.support import arena_of
 from tests.search.test_timed_machine import SlowClock
 from tests.solve.games import ROCK_PAPER_SCISSORS
+from tests.support.effort import rarely
 from tests.support.games import backend_for_search, machine_of_game, machine_of_rules
 
 
@@ -69,10 +72,25 @@ def test_option_solve_limits_the_games_that_are_solved() -> None:
     assert chosen_type("number_guessing", "auto:solve=0") is HyperPlay2  # it has to ask first
 
 
+@pytest.mark.parametrize("seed", rarely(range(1, 7), [1, 2, 3, 5, 6]))
+def test_what_is_too_large_for_linear_programs_is_nearly_solved(seed: int) -> None:
+    machine = machine_of_rules(larger(seed).text(), "propnet")
+    tree = build_tree(machine)
+
+    def make(role: int, rng: np.random.Generator) -> Auto:
+        player = auto_player(machine, role)
+        assert isinstance(player.player, SolvedPlayer)
+        return player
+
+    policies = [sample_reached(tree, player, make, 1, seed=0)[0] for player in range(2)]
+    nash_conv = evaluate(tree, [policy.strategy() for policy in policies]).nash_conv
+    assert 0 < nash_conv <= ACCURACY * tree.goal_spread
+
+
 @pytest.mark.parametrize("seed", [1, 4])
 def test_what_is_somewhat_too_large_to_solve_is_solved_from_turn_to_turn(seed: int) -> None:
     machine = machine_of_rules(larger(seed).text(), "propnet")
-    chosen = auto_player(machine)
+    chosen = auto_player(machine, spec="auto:solve=0")
     assert isinstance(chosen.player, Resolve)
     decision = chosen.choose(value_forced=True)
     assert decision.fault is None
@@ -136,7 +154,7 @@ def test_games_of_openspiel_are_solved_as_well() -> None:
 
 
 def test_larger_games_are_solved_on_a_start_clock() -> None:
-    player = auto_player(machine_of_game("kuhn_poker", "propnet"), spec="auto:solve=20")
+    player = auto_player(machine_of_game("kuhn_poker", "propnet"), spec="auto:solve=40")
     kinds = [type(player.player).__name__]
     for seconds in (0, 60):
         player.prepare(Deadline.after(seconds))
