@@ -18,8 +18,9 @@ from ggp.search.parts import INFORMED, TREES
 from ggp.search.trees.resolving import Resolving, can_resolve, load_kernels
 from ggp.search.trees.tree_search import TreeSearch
 
-RARE = 0.01
-"""Less likely moves are never played: they are a residue of exploration."""
+RARE, UNSURE = 0.01, 0.2
+"""Less likely moves are never played: they are a residue of exploration. The second number is for
+games that are not known whole, in which averages are far from an equilibrium."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Resolve(TreePlayer):
         if not isinstance(search, Resolving) or not estimates.visits.any():
             return super().decided(bag, search, low, high)
         shares = search.strategy()
-        shares = np.where(shares < min(RARE, shares.max()), 0.0, shares)
+        least = RARE if self._tree.is_whole else min(UNSURE, shares.max())
+        shares = np.where(shares < least, 0.0, shares)
         shares /= shares.sum()
         return self.mixed(estimates.moves.values, shares), self._values(estimates)
