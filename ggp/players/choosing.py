@@ -8,9 +8,9 @@
     two players take turns, everybody knows        `pimc`: layers of merged states look further
     everything, and moves can be swapped           than trees
     several players, everybody knows everything    `mcts`
-    two with constant sum, few different matches   `resolve`: the rest of the game is solved
     other games with as few states                 `hyperplay2`: it has time for many simulations
     one player, and something is hidden            `hyperplay2`: it asks before it guesses
+    two with constant sum, few different matches   `resolve`: the rest of the game is solved
     knowing the world would be worth a lot         `hyperplay2`: the others' knowledge decides
     any other                                      `ismcts`
 
@@ -92,9 +92,6 @@ class Chosen(NamedTuple):
     is_final: bool = True
 
 
-_RESOLVE = Chosen("resolve", "two play for a constant sum: what is left is nearly solved")
-
-
 def choose_player(
     machine: Machine,
     role: int,
@@ -158,7 +155,7 @@ def _unsolved(machine: Machine, *, is_small: bool) -> Chosen:
         # number_guessing in docs/measured/strength.md.
         return Chosen("hyperplay2", "one role plays: its simulations ask before they guess")
     if _is_moderate(cast("Hashable", machine)):
-        return _RESOLVE
+        return Chosen("resolve", "two play for a constant sum: what is left is nearly solved")
     gap, name = max(_gaps(cast("Hashable", machine)), default=(None, ""))
     if gap is None:
         return Chosen("ismcts", "what is hidden is too much to look into: trees need the least")
@@ -321,8 +318,8 @@ AT_ONCE_BY = 2_000
 turns are left to tree search, which beats weak players more often and proves wins."""
 
 TREE_JOINT_MOVES = 4
-"""The same of one turn, if it is solved by its tree. Of 121 games none that is solved has more,
-and what is too large mostly shows it here first."""
+"""Most joint moves of one turn, for each state, of a game that is solved by its tree. Of 121 games
+none that is solved has more, and what is too large mostly shows it here first."""
 
 MAX_LEAVES = 30_000
 """Most leaves and sequences of a linear program: larger ones take longer than CFR+."""
@@ -456,7 +453,9 @@ def _by_tree(machine: Machine, most_states: int, deadline: Deadline | None) -> L
     if len(tree.players) > 1 and not tree.is_constant_sum:
         return Looked(True, None)
     seconds = SOLVE_SECONDS if deadline is None else min(deadline.left_s(), CLOCKED_SECONDS)
-    solution = solve_tree(tree, most_seconds=seconds, accuracy=ACCURACY / 2, most_leaves=MAX_LEAVES)
+    # The gains of parts, which CFR+ solves one by one, add up.
+    accuracy = ACCURACY / 2
+    solution = solve_tree(tree, most_seconds=seconds, accuracy=accuracy, most_leaves=MAX_LEAVES)
     if solution.profile.nash_conv > ACCURACY * tree.goal_spread:
         check(deadline)
         return Looked(False, None)

@@ -64,7 +64,7 @@ class Resolve(TreePlayer):
         if not isinstance(search, Resolving) or not estimates.visits.any():
             return super().decided(bag, search, low, high)
         shares = search.strategy()
-        least = RARE if self._tree.is_whole else min(UNSURE, shares.max())
-        shares = np.where(shares < least, 0.0, shares)
+        least = RARE if self._tree.is_whole else UNSURE
+        shares = np.where(shares < min(least, shares.max()), 0.0, shares)
         shares /= shares.sum()
         return self.mixed(estimates.moves.values, shares), self._values(estimates)

@@ -85,6 +85,25 @@ def test_too_many_joint_moves_are_left_to_a_tree_that_need_not_hold_all() -> Non
     assert all(value.value is not None for value in decision.values)
 
 
+ONE_OF_MANY = """
+(role us) (role them) (init start) (digit 0) (digit 1) (digit 2) (digit 3) (digit 4) (digit 5)
+(digit 6) (digit 7) (digit 8) (digit 9) (bit 0) (bit 1)
+(<= (legal us (say ?a ?b ?c)) (digit ?a) (digit ?b) (bit ?c)) (legal them noop)
+(<= (next over) (true start)) (<= (sees us nothing) (true never))
+(<= terminal (true over)) (goal us 50) (goal them 50)
+"""
+"""One of 200 moves, whose result is the same."""
+
+
+def test_a_move_may_be_rare_where_all_are() -> None:
+    machine = machine_of_rules(ONE_OF_MANY, "propnet")
+    player = make_player(parse_spec("resolve:trials=2000"), machine, 0, np.random.default_rng(0))
+    decision = player.choose()
+    assert decision.fault is None
+    assert decision.probabilities is not None
+    assert list(decision.probabilities.values()) == pytest.approx([1 / 200] * 200)
+
+
 @pytest.mark.verify
 def test_it_draws_its_move_from_the_probabilities_it_reports() -> None:
     machine = machine_of_game("spy_vs_spy", "propnet")
