@@ -22,13 +22,12 @@ from ggp.players.choosing import (
     look_into,
 )
 from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
-from ggp.players.ismcts import ISMCTS
-from ggp.players.mcts import MCTS, MCTSOptions, learn_field
+from ggp.players.ismcts import ISMCTS, ISMCTSOptions, learn_field
+from ggp.players.mcts import MCTS
 from ggp.players.options.evaluations import learner_of_values
 from ggp.players.options.opponents import UNIFORM_MODEL
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.belief_player import BeliefPlayer, RiskOptions, ponder_field, ponder_share
-from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.pimc import Pimc, PimcOptions
 from ggp.players.player import Context, Decision, ObservedTurn, Preparing
 from ggp.players.puzzle import Puzzle, PuzzleOptions
@@ -189,11 +188,13 @@ def _player_of(selection: Chosen, options: AutoOptions, context: Context) -> Bel
     learn = 0 if learner_of_values() is None else options.learn
     make: dict[str, Callable[[], BeliefPlayer]] = {
         "puzzle": lambda: Puzzle(PuzzleOptions(risk=options.risk), context),
-        "mcts": lambda: MCTS(MCTSOptions(risk=options.risk, learn=learn), context),
+        "mcts": lambda: MCTS(ISMCTSOptions(risk=options.risk, learn=learn), context),
         "pimc": lambda: Pimc(PimcOptions(risk=options.risk), context),
         "resolve": lambda: Resolve(ResolveOptions(risk=options.risk), context),
         "hyperplay2": lambda: HyperPlay2(HyperPlay2Options(risk=options.risk), context),
-        "ismcts": lambda: ISMCTS(GuidedOptions(risk=options.risk, model=_model(context)), context),
+        "ismcts": lambda: ISMCTS(
+            ISMCTSOptions(risk=options.risk, model=_model(context), learn=learn), context
+        ),
     }
     return make[selection.player]()
 

@@ -1,44 +1,108 @@
 """The player `ismcts`: Monte Carlo tree search in games where roles know different things.
 
 Before the search it looks for a sure win; bounds on moves that may end the match immediately
-correct the values of the tree.
+correct the values of the tree. Leaves are valued by playouts, or by a critic: from a file of `ggp
+learn`, or one that learns during the start clock.
 """
 
 from __future__ import annotations
 
+import logging
+from dataclasses import dataclass
 from typing import Any
 
 from ggp.belief import Bags
-from ggp.errors import GGPError
-from ggp.machine.base import FloatArray, IntArray
+from ggp.errors import ConfigError, GGPError
+from ggp.machine.base import FloatArray, IntArray, player_roles
+from ggp.players.options.evaluations import (
+    evaluation_field,
+    evaluation_of,
+    learner_of_values,
+    learnt_form,
+)
+from ggp.players.options.option_fields import whole
 from ggp.players.parts.tree_player import GuidedOptions, TreePlayer
 from ggp.players.player import Choice, Context, MoveValue
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import candidates
-from ggp.search.parts import INFORMED, TREES
+from ggp.search.parts import INFORMED, TREES, JointEvaluation
 from ggp.search.sure_wins import SureWins, load_sure_kernels, worth_at_once
 
 SLOWER = 50
 """Divides the effort for sure wins without a clock on backends other than circuits."""
 
+_log = logging.getLogger(__name__)
+
+
+def learn_field(usual: int) -> Any:
+    """The option `learn`."""
+    meaning = "percent of the start clock for learning values of leaves; 0: none"
+    return whole(usual, meaning, low=0, high=95)
+
+
+@dataclass(frozen=True)
+class ISMCTSOptions(GuidedOptions):
+    """Options of players whose leaves may be valued by a critic."""
+
+    evaluation: str = evaluation_field(
+        "value of a leaf: by playouts, or by the critic in a file of `ggp learn`"
+    )
+    learn: int = learn_field(0)
+
 
 class ISMCTS(TreePlayer):
     """A sure win, or the best move of a tree search in which every role moves by what it knows."""
 
-    Options = GuidedOptions
+    Options = ISMCTSOptions
     SOURCE = "Cowling, Powley & Whitehouse (2012), multiple-observer ISMCTS"
     KINDS = frozenset({INFORMED, TREES})
-    options: GuidedOptions
+    options: ISMCTSOptions
 
     def __init__(self, options: Any, context: Context) -> None:
         super().__init__(options, context)
+        if self.options.learn:
+            learnt_form()  # raises if it is not installed
+        text = self.options.evaluation
+        evaluation = evaluation_of(text, self.machine, self.role, context.program)
+        if evaluation is not None and not isinstance(evaluation, JointEvaluation):
+            raise ConfigError(
+                f"evaluation={text} values states for one role only; trees need a file of ggp learn"
+            )
+        self.evaluation = evaluation
         if self.options.sure and not self.proves:
             load_sure_kernels()
         self._sure = SureWins(self.machine, self.role)
 
     def prepare(self, deadline: Deadline) -> None:
-        """Look for a sure win from the start; see `Preparing`."""
+        """See `Preparing`: learn the values of states, then look for a sure win from the start."""
+        if self.options.learn and self.evaluation is None:
+            self._learn(deadline.part(self.options.learn / 100), deadline)
         self._sure_win(self.tracker.bag, deadline)
+
+    def _learn(self, until: Deadline, deadline: Deadline) -> None:
+        """Learn the values of states until a deadline, and use them if they will do."""
+        machine, program, learner = self.machine, self.context.program, learner_of_values()
+        if learner is None or program is None or len(player_roles(machine)) != 2:
+            return
+        if not learner.is_learnt_in_time(machine):
+            return
+        share, seed = self.learning_share(until), int(self.rng.integers(1 << 62))
+        if not share:
+            return
+        try:
+            learnt = learner.learnt(machine, program, seed, until.part(share), deadline)
+            if learnt is not None and self.will_do(learnt, until):
+                self.evaluation = learnt
+        except GGPError as error:  # playouts do without
+            self._warn(error)
+
+    def learning_share(self, until: Deadline) -> float:
+        """Share of the time of `_learn` for learning; 0 if what is learned cannot be used."""
+        return 1.0
+
+    def will_do(self, learnt: JointEvaluation, until: Deadline) -> bool:
+        """Whether to use learned values of leaves, instead of playouts."""
+        return True
 
     def think_on(self, bag: Bags, deadline: Deadline, submitted: int | None) -> None:
         self._sure_win(bag, deadline)

@@ -9,22 +9,18 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ggp.errors import GGPError
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States, is_open, player_roles
 from ggp.players.ismcts import ISMCTS
-from ggp.players.options.evaluations import learner_of_values, learnt_form
-from ggp.players.options.option_fields import whole
-from ggp.players.parts.tree_player import GuidedOptions
+from ggp.players.options.evaluations import PLAYOUTS
 from ggp.players.player import Context, Player
 from ggp.search.anytime import Deadline, OutOfTime, check
-from ggp.search.leaf_values import StateValues
 from ggp.search.moves import executed_moves, random_moves
-from ggp.search.parts import INFORMED, TREES
+from ggp.search.parts import INFORMED, TREES, JointEvaluation
 from ggp.study.matches import LaneTurn
 
 _log = logging.getLogger(__name__)
@@ -43,19 +39,6 @@ for enough duels, nothing is learned, since it could not be used: in connect_fou
 8 s, in breakthrough with less than 10 s, and in othello with less than 20 s."""
 
 
-def learn_field(usual: int) -> Any:
-    """The option `learn`."""
-    meaning = "percent of the start clock for learning values of leaves; 0: none"
-    return whole(usual, meaning, low=0, high=95)
-
-
-@dataclass(frozen=True)
-class MCTSOptions(GuidedOptions):
-    """Options of `mcts`."""
-
-    learn: int = learn_field(0)
-
-
 class MCTS(ISMCTS):
     """The best move of a tree search; where roles know different things, it plays as `ismcts`.
 
@@ -64,28 +47,22 @@ class MCTS(ISMCTS):
     if roles take turns (Winands, Bjornsson & Saito, 2008).
     """
 
-    Options = MCTSOptions
     SOURCE = "Kocsis & Szepesvari (2006), UCT; Finnsson & Bjornsson (2008), MAST"
     KINDS = frozenset({INFORMED, TREES})
-    options: MCTSOptions
 
     def __init__(self, options: Any, context: Context) -> None:
         self._open = is_open(context.machine)
         super().__init__(options, context)
         self._context = context
-        if self.options.learn:
-            learnt_form()  # raises if it is not installed
         if not self._open:
             _log.info("%s: roles know different things here; it plays as ismcts", context.name)
 
     def prepare(self, deadline: Deadline) -> None:
-        """See `Preparing`: learn the values of states, then grow the tree from the start.
+        """See `ISMCTS`; then grow the tree from the start.
 
         Only if everybody knows the state. Elsewhere growth showed no gain: a role's first moves
         then depend on guesses of the others' play before they had moved.
         """
-        if self._open and self.options.learn and self.values is None:
-            self._learn(deadline.part(self.options.learn / 100), deadline)
         super().prepare(deadline)
         if self._open:
             self.think_ahead(deadline)
@@ -98,38 +75,32 @@ class MCTS(ISMCTS):
     def outside(self) -> float:
         return 0.0 if self._open else super().outside
 
-    def _learn(self, until: Deadline, deadline: Deadline) -> None:
-        """Learn the values of states, and use them if they win duels against playouts."""
-        machine, context, learner = self.machine, self._context, learner_of_values()
-        if learner is None or context.program is None or len(player_roles(machine)) != 2:
-            return
-        if not learner.is_learnt_in_time(machine):
-            return
-        learning, seed = until.part(LEARNING_SHARE), int(self.rng.integers(1 << 62))
+    def learning_share(self, until: Deadline) -> float:
+        if not self._open:
+            return super().learning_share(until)
         duels_s = (1 - LEARNING_SHARE) * until.left_s()
-        try:
-            if duels_s < MIN_DUELS * DECISION_S * decisions_of_a_match(machine, self.rng):
-                return
-            learnt = learner.learnt(machine, context.program, seed, learning, deadline)
-            if learnt is None:
-                return
-            score = duels(machine, (self._maker(learnt), self._maker(None)), DUELS, self.rng, until)
-        except GGPError as error:  # playouts do without
-            self._warn(error)
-            return
-        _log.info("%s: %g points of %d in duels", context.name, score.points, score.matches)
-        if score.matches >= MIN_DUELS and score.points >= ENOUGH * score.matches:
-            self.values = learnt
+        needed_s = MIN_DUELS * DECISION_S * decisions_of_a_match(self.machine, self.rng)
+        return LEARNING_SHARE if duels_s >= needed_s else 0.0
 
-    def _maker(self, values: StateValues | None) -> Maker:
-        """Makes players like this one, with these values of leaves."""
+    def will_do(self, learnt: JointEvaluation, until: Deadline) -> bool:
+        """Whether they win duels against playouts; where roles know different things, matches of
+        very short decisions say little."""
+        if not self._open:
+            return super().will_do(learnt, until)
+        makers = self._maker(learnt), self._maker(None)
+        score = duels(self.machine, makers, DUELS, self.rng, until)
+        _log.info("%s: %g points of %d in duels", self.context.name, score.points, score.matches)
+        return score.matches >= MIN_DUELS and score.points >= ENOUGH * score.matches
+
+    def _maker(self, evaluation: JointEvaluation | None) -> Maker:
+        """Makes players like this one, with this evaluation of leaves."""
 
         def make(machine: Machine, role: int, rng: np.random.Generator) -> MCTS:
             context = Context(
                 machine, role, rng, self._context.clock, program=self._context.program
             )
-            player = type(self)(replace(self.options, learn=0), context)
-            player.values = values
+            player = type(self)(replace(self.options, evaluation=PLAYOUTS, learn=0), context)
+            player.evaluation = evaluation
             return player
 
         return make

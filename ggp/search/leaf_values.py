@@ -1,5 +1,5 @@
 """Values of the leaves of a tree: by random playouts, which the moves' goals in earlier playouts
-guide; or by a learnt value function.
+guide; or by an evaluation, such as a critic.
 
 `PathsTree` passes the states in which lanes leave the tree, and backs up the goals that it gets. A
 circuit plays a thousand lanes in hardly more time than one, so each leaf gets several playouts,
@@ -8,7 +8,7 @@ whose mean is less noisy.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ggp.machine.base import (
 )
 from ggp.machine.on_circuit import on_circuit
 from ggp.search.anytime import Deadline, check, time_left
+from ggp.search.parts import JointEvaluation
 from ggp.search.playouts import RandomPlayouts, goals_or_middle
 
 if TYPE_CHECKING:
@@ -34,24 +35,16 @@ UNKNOWN_WORTH: FloatArray = np.zeros((0, 0))
 """Averages of moves if there are none."""
 
 
-class StateValues(Protocol):
-    """A value function of states."""
-
-    def __call__(self, states: States) -> FloatArray:
-        """`[L, R]` expected goals of roles, from 0 to 1."""
-        ...
-
-
 class LeafValues:
     """Values leaves on one machine.
 
     Attributes:
-        values: a value function that replaces playouts; None for playouts.
+        evaluation: what replaces guided playouts; None for playouts.
     """
 
     def __init__(self, machine: Machine, *, guided: bool) -> None:
         self._machine, self._playouts = machine, RandomPlayouts(machine)
-        self.values: StateValues | None = None
+        self.evaluation: JointEvaluation | None = None
         self._player: OnCircuit | None = None
         self._averages: MoveAverages | None = None
         if guided and on_circuit(machine):
@@ -74,8 +67,7 @@ class LeafValues:
     def of_leaves(
         self, states: States, rng: np.random.Generator, deadline: Deadline | None
     ) -> tuple[FloatArray, IntArray | FloatArray]:
-        """`[L, R]` goals from 0 to 1, and `[L]` turns to the end: means of playouts, or learnt
-        values, with 0 turns.
+        """`[L, R]` goals from 0 to 1, and `[L]` turns to the end, 0 if unknown.
 
         An unfinished playout counts as the middle, or as in `RandomPlayouts`.
 
@@ -85,11 +77,8 @@ class LeafValues:
         num_leaves = len(states)
         if not num_leaves:  # all lanes reached known ends, as nearly all do in small games
             return np.zeros((0, len(self._machine.roles))), np.zeros(0, dtype=np.int64)
-        if self.values is not None:
-            check(deadline)
-            return self.values(states), np.zeros(num_leaves)
-        if self._player is None or self._averages is None:
-            goals, steps = self._playouts.goals(states, rng, deadline)
+        if self.evaluation is not None or self._player is None or self._averages is None:
+            goals, steps = (self.evaluation or self._playouts).goals(states, rng, deadline)
             return self._in_range(goals), steps
         playouts = max(1, min(PLAYOUTS, self._player.side_by_side // num_leaves))
         if playouts > 1:

@@ -1,6 +1,6 @@
 """State values from a critic that learnt by self-play, and policies learnt during a match.
 
-A critic is trained during the match's start clock, for trees (`StateValues`), or read from a policy
+A critic is trained during the match's start clock, for trees or read from a policy
 file that the user names with `evaluation=FILE` (`Evaluation`).
 `MatchLearner` learns policies for the player `learned` within the clocks of a match.
 
@@ -38,6 +38,9 @@ HASTY = Settings(hidden=(64,), rate=1e-2, warm=0.1, cold=0.03)
 moves, and the critic's values suit players that search. docs/measured/learning.md lists the
 alternatives tried."""
 
+MIN_UPDATES = 50
+"""Updates before a critic may value leaves: in dark_chess 32 were not enough, 63 were."""
+
 MAX_MOVES = 2048
 """Greatest number of moves that a game may have to be learnt during a start clock: the time of an
 update, which cannot be interrupted, is proportional to the number of moves."""
@@ -61,7 +64,7 @@ SLOW_STEP = 8
 
 
 class CriticValues:
-    """A critic as `StateValues` and as an `Evaluation`.
+    """A critic as an `Evaluation`, also for all roles at once (`JointEvaluation`).
 
     Args:
         machine: the machine whose states are valued.
@@ -70,10 +73,8 @@ class CriticValues:
     """
 
     def __init__(self, machine: Machine, engine: Engine, learnt: LearntValues) -> None:
-        self._engine, self._learnt = engine, learnt
-        self._players, self._num_roles = player_roles(machine), len(machine.roles)
-        self._low, high = machine.goal_range
-        self._range = max(high - self._low, 1e-9)
+        self._machine, self._engine, self._learnt = machine, engine, learnt
+        self._players = player_roles(machine)
 
     certain = True
 
@@ -85,15 +86,19 @@ class CriticValues:
         deadline: Deadline | None = None,
     ) -> tuple[FloatArray, IntArray]:
         """See `Evaluation`."""
-        check(deadline)
-        goals = self._low + self._range * self(states)[:, role]
-        return goals, np.zeros(len(states), dtype=np.int64)
+        goals, turns = self.goals(states, rng, deadline)
+        return goals[:, role], turns
 
-    def __call__(self, states: States) -> FloatArray:
-        goals = self._learnt.at(self._engine.fluent_words(states))
-        values = np.full((len(states), self._num_roles), 0.5)
-        values[:, self._players] = np.clip((goals - self._low) / self._range, 0.0, 1.0)
-        return values
+    def goals(
+        self, states: States, rng: np.random.Generator, deadline: Deadline | None = None
+    ) -> tuple[FloatArray, IntArray]:
+        """See `JointEvaluation`."""
+        check(deadline)
+        low, high = self._machine.goal_range
+        goals = np.full((len(states), len(self._machine.roles)), (low + high) / 2)
+        learnt = self._learnt.at(self._engine.fluent_words(states))
+        goals[:, self._players] = np.clip(learnt, low, high)
+        return goals, np.zeros(len(states), dtype=np.int64)
 
 
 class PolicyFiles:
@@ -138,8 +143,8 @@ class PolicyFiles:
         until: Deadline,
         deadline: Deadline,
     ) -> CriticValues | None:
-        """The values of a critic that learns now; None if learning was stopped, or if the critic
-        reads more than the state.
+        """The values of a critic that learns now; None if learning was stopped or ended with fewer
+        than `MIN_UPDATES`, or if the critic reads more than the state.
 
         Args:
             machine: a machine for which `is_learnt_in_time` is true.
@@ -153,7 +158,7 @@ class PolicyFiles:
             learner.learn(seconds=left_s, clock=until.clock, stop=deadline.passed)
         except StoppedError:
             return None
-        learnt = learner.values()
+        learnt = learner.values() if learner.updates >= MIN_UPDATES else None
         _log.info("learnt what states are worth from %d decisions", learner.decisions)
         return None if learnt is None else CriticValues(machine, engine_of(machine, names), learnt)
 

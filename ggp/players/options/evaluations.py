@@ -17,8 +17,7 @@ from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import file_field
 from ggp.registry import Registry
 from ggp.search.anytime import Deadline
-from ggp.search.leaf_values import StateValues
-from ggp.search.parts import Evaluation
+from ggp.search.parts import Evaluation, JointEvaluation
 
 PLAYOUTS = "playouts"
 
@@ -63,7 +62,7 @@ class LearnsValues(Protocol):
         seed: int,
         until: Deadline,
         deadline: Deadline,
-    ) -> StateValues | None:
+    ) -> JointEvaluation | None:
         """Values of states, learned now; None if the time was too short, or learning failed.
 
         Args:

@@ -19,7 +19,7 @@ from ggp.players.parts.tracker import BeliefWatch
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, best_moves
-from ggp.search.leaf_values import StateValues
+from ggp.search.parts import JointEvaluation
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.tree_search import LANES_A_PATH, Elsewhere, TreeSearch
 from ggp.search.trees.tree_tables import KEEP, MAX_WORLDS, LaneSettings
@@ -99,13 +99,13 @@ class TreePlayer(SearchPlayer):
         self._nested.stop, self._nested.lanes_at_once = self._watch.is_over, self._watch.lanes
 
     @property
-    def values(self) -> StateValues | None:
-        """The values of leaves, instead of playouts; None if none were learned."""
-        return self._tree.leaves.values
+    def evaluation(self) -> JointEvaluation | None:
+        """Values leaves; None for playouts."""
+        return self._tree.leaves.evaluation
 
-    @values.setter
-    def values(self, values: StateValues | None) -> None:
-        self._tree.leaves.values = values
+    @evaluation.setter
+    def evaluation(self, evaluation: JointEvaluation | None) -> None:
+        self._tree.leaves.evaluation = evaluation
 
     @property
     def capacity(self) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.labs.learning import learnt_values
 from ggp.labs.learning.env import make
+from ggp.labs.learning.env.engine import engine_of
 from ggp.labs.learning.selfplay import Learner
 from ggp.labs.learning.selfplay.files import AVERAGE, write_policy
 from ggp.labs.learning.selfplay.nets import Weights
@@ -18,8 +21,10 @@ from ggp.machine.arrays import unpack
 from ggp.machine.games import load_program
 from ggp.machine.propnet.play.turns import PropnetStates
 from ggp.players import make_player, mcts, parse_spec
-from ggp.players.mcts import MCTS, Score
+from ggp.players.ismcts import ISMCTS
+from ggp.players.mcts import Score
 from ggp.search.anytime import Deadline
+from ggp.study.names import names_of
 from tests.labs.kriegspiel.test_choose_move import Ticking
 from tests.labs.learning.test_learned import learnt
 from tests.support.games import machine_of_game
@@ -31,11 +36,11 @@ def written(game: str, folder: Path) -> Path:
     return path
 
 
-def player(game: str, spec: str, seed: int = 1) -> MCTS:
+def player(game: str, spec: str, seed: int = 1) -> ISMCTS:
     machine, rng = machine_of_game(game, "propnet"), np.random.default_rng(seed)
-    mcts = make_player(parse_spec(spec), machine, 0, rng, program=load_program(game))
-    assert isinstance(mcts, MCTS)
-    return mcts
+    made = make_player(parse_spec(spec), machine, 0, rng, program=load_program(game))
+    assert isinstance(made, ISMCTS)
+    return made
 
 
 def made(game: str, path: Path) -> learnt_values.CriticValues:
@@ -57,9 +62,35 @@ def test_values_are_those_of_the_critic(game: str, tmp_path: Path) -> None:
         bits = bits @ matrix + bias
         bits = bits if last else np.maximum(bits, 0)
     players = [machine.roles.index(role) for role in names.roles]
-    critic_values = values(states)
-    assert critic_values[:, players] == pytest.approx((bits + 1) / 2, abs=1e-5)
-    assert (np.delete(critic_values, players, axis=1) == 0.5).all()
+    critic_values, _ = values.goals(states, np.random.default_rng(0))
+    assert critic_values[:, players] == pytest.approx(50 * (bits + 1), abs=1e-3)
+    assert (np.delete(critic_values, players, axis=1) == 50).all()
+
+
+@pytest.mark.parametrize(
+    ("game", "spec"), [("breakthrough", "mcts"), ("krieg_tic_tac_toe", "ismcts:sure=0")]
+)
+def test_the_same_seed_gives_the_same_decision(game: str, spec: str, tmp_path: Path) -> None:
+    spec += f"{',' if ':' in spec else ':'}trials=500,evaluation={written(game, tmp_path)}"
+    decision, repeated = player(game, spec).choose(), player(game, spec).choose()
+    assert decision.fault is None
+    assert decision.move == repeated.move
+    assert decision.values == repeated.values
+    assert sum(value.visits for value in decision.values) >= 200
+
+
+def test_goals_may_lie_outside_0_to_100() -> None:
+    machine = copy(machine_of_game("tic_tac_toe", "propnet"))
+    vars(machine)["goal_range"] = -300.0, 500.0
+    engine = engine_of(machine, names_of(load_program("tic_tac_toe"), machine))
+
+    class Learnt:
+        def at(self, fluents: np.ndarray) -> np.ndarray:
+            return np.full((len(fluents), 2), [[450.0, -1000.0]], dtype=np.float32)
+
+    critic = learnt_values.CriticValues(machine, engine, cast("Any", Learnt()))
+    goals, _ = critic.goals(machine.initial(2), np.random.default_rng(0))
+    assert goals.tolist() == [[450, -300]] * 2
 
 
 def test_a_tree_finds_what_the_critic_prefers() -> None:
@@ -71,12 +102,12 @@ def test_a_tree_finds_what_the_critic_prefers() -> None:
     cell = np.flatnonzero(_fluents_after(machine, moves[3]) & ~_fluents_after(machine, moves[2]))[0]
 
     class Prefers:
-        def __call__(self, states: object) -> np.ndarray:
+        def goals(self, states: object, *_: object) -> tuple[np.ndarray, np.ndarray]:
             assert isinstance(states, PropnetStates)
             bits = unpack(states.packed, 64 * states.packed.shape[1])[:, cell].astype(np.float64)
-            return np.stack([bits, 1 - bits], axis=1)
+            return 100 * np.stack([bits, 1 - bits], axis=1), np.zeros(len(bits), dtype=np.int64)
 
-    thinker.values = Prefers()
+    thinker.evaluation = Prefers()
     assert thinker.choose().move == best
 
 
@@ -106,10 +137,11 @@ def test_learnt_values_are_used_if_they_win_duels(
 ) -> None:
     monkeypatch.setattr(mcts, "duels", lambda *_: score)
     monkeypatch.setattr(learnt_values, "LANES", 32)
+    monkeypatch.setattr(learnt_values, "MIN_UPDATES", 1)
     ready = player("tic_tac_toe", "mcts:learn=50,trials=200")
     clock = Ticking(0.01)
     ready.prepare(Deadline(20.0, clock))
-    assert (ready.values is not None) == is_used
+    assert (ready.evaluation is not None) == is_used
     assert ready.choose().fault is None
 
 
@@ -129,10 +161,11 @@ def test_no_time_is_spent_on_proofs_that_nobody_needs(monkeypatch: pytest.Monkey
         "ggp.labs.learning.env.environment.longest", lambda _: pytest.fail("it proves")
     )
     monkeypatch.setattr(learnt_values, "LANES", 32)
+    monkeypatch.setattr(learnt_values, "MIN_UPDATES", 1)
     monkeypatch.setattr(mcts, "duels", lambda *_: Score(8, 8.0))
     ready = player("connect_four", "mcts:learn=50")
     ready.prepare(Deadline(40.0, Ticking(0.01)))
-    assert ready.values is not None
+    assert ready.evaluation is not None
 
 
 @pytest.mark.parametrize(("most", "learns"), [(160, False), (161, True)])
@@ -156,10 +189,23 @@ def test_a_match_that_begins_ends_what_is_learnt_before_it() -> None:
     ready = player("tic_tac_toe", "mcts:learn=50")
     now_s = iter([*[0.0] * 12, *[1e9] * 99])
     ready.prepare(Deadline(10.0, lambda: next(now_s)))
-    assert ready.values is None
+    assert ready.evaluation is None
 
 
-def test_where_roles_know_different_things_nothing_is_learnt() -> None:
-    ready = player("krieg_tic_tac_toe", "mcts:learn=50")
-    ready.prepare(Deadline(10.0, Ticking(0.01)))
-    assert ready.values is None
+@pytest.mark.parametrize(("updates", "is_used"), [(1, True), (10**6, False)])
+def test_where_roles_know_different_things_enough_updates_will_do(
+    updates: int, is_used: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learnt_values, "MIN_UPDATES", updates)
+    monkeypatch.setattr(learnt_values, "LANES", 32)
+    monkeypatch.setattr(mcts, "duels", lambda *_: pytest.fail("it plays duels"))
+    for spec in ("mcts:learn=50,trials=200", "ismcts:learn=50,trials=200,sure=0"):
+        ready = player("krieg_tic_tac_toe", spec)
+        ready.prepare(Deadline(20.0, Ticking(0.01)))
+        assert (ready.evaluation is not None) == is_used
+        assert ready.choose().fault is None
+
+
+def test_pieces_do_not_value_leaves() -> None:
+    with pytest.raises(ConfigError, match="for one role only"):
+        player("kriegspiel", "ismcts:evaluation=kriegspiel")
