@@ -338,7 +338,6 @@ class WorldSearch:
         bags: one bag, not depleted.
         limit: how far states are searched, immediately.
         deadline: the search for states ends after `GROW_SHARE` of the time.
-        evaluation: of open states; default: random playouts.
         most_worlds: greatest number of worlds, drawn from a bag that is a sample of more.
 
     Raises:
@@ -354,14 +353,13 @@ class WorldSearch:
         rng: np.random.Generator,
         limit: Limit,
         deadline: Deadline | None = None,
-        evaluation: Evaluation | None = None,
         most_worlds: int = 1 << 30,
     ) -> None:
         self._machine, self._rng, self._deadline = machine, rng, deadline
         self._exact = bool(bags.exact[0])
         lanes, self._weights = drawn_worlds(bags, most_worlds, rng)
         self.moves = candidates(machine, bags)
-        self.worlds = SharedWorlds(machine, bags.sets.states.take(lanes), bags.role, evaluation)
+        self.worlds = SharedWorlds(machine, bags.sets.states.take(lanes), bags.role)
         began_s = 0.0 if deadline is None else deadline.clock()
         self.worlds.grow(limit, part_of(deadline, GROW_SHARE))
         self._backup_s = 0.0 if deadline is None else BACKUP_SHARE * (deadline.clock() - began_s)
@@ -373,7 +371,7 @@ class WorldSearch:
             self._visits += len(lanes)
             self._back_up()
         elif not self.worlds.layers.layers:
-            self._playouts = PlayoutSearch(machine, bags, rng, deadline, evaluation)
+            self._playouts = PlayoutSearch(machine, bags, rng, deadline)
             self.moves = self._playouts.moves
 
     @property

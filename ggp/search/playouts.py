@@ -29,7 +29,6 @@ from ggp.search.estimates import (
     plan_trials,
 )
 from ggp.search.moves import MoveLists
-from ggp.search.parts import Evaluation
 
 if TYPE_CHECKING:
     from ggp.machine.on_circuit import OnCircuit
@@ -150,7 +149,6 @@ class PlayoutSearch:
     Args:
         bags: B bags of one role, none depleted.
         deadline: checked during rounds.
-        evaluation: of the states after the first step.
         model: draws the others' moves in the first step.
     """
 
@@ -160,11 +158,10 @@ class PlayoutSearch:
         bags: Bags,
         rng: np.random.Generator,
         deadline: Deadline | None = None,
-        evaluation: Evaluation | None = None,
         model: MoveModel = UNIFORM,
     ) -> None:
         self._machine, self._bags, self._rng = machine, bags, rng
-        self._playouts = TrialPlayouts(machine, deadline, evaluation, model)
+        self._playouts = TrialPlayouts(machine, deadline, model)
         self.moves = candidates(machine, bags)
         self._tally = Tally(len(self.moves.values))
         self.side_by_side = self._playouts.side_by_side
@@ -195,8 +192,8 @@ class PlayoutSearch:
 class TrialPlayouts:
     """Plays trials out, as many side by side as the clock and memory allow.
 
-    If the others move uniformly and playouts value states, a circuit plays whole trials in one
-    call, without stopping after their first steps.
+    If the others move uniformly, a circuit plays whole trials in one call, without stopping after
+    their first steps.
 
     Attributes:
         side_by_side: number of trials that take about as long together as a single one.
@@ -206,13 +203,12 @@ class TrialPlayouts:
         self,
         machine: Machine,
         deadline: Deadline | None = None,
-        evaluation: Evaluation | None = None,
         model: MoveModel = UNIFORM,
     ) -> None:
         self._machine, self._deadline, self._model = machine, deadline, model
-        self._evaluation = evaluation or RandomPlayouts(machine)
+        self._playouts = RandomPlayouts(machine)
         self._player: OnCircuit | None = None
-        if evaluation is None and model is UNIFORM and on_circuit(machine):
+        if model is UNIFORM and on_circuit(machine):
             self._player = machine
         self.side_by_side = 1 if self._player is None else self._player.side_by_side
         first = max(TIMED_LANES, self.side_by_side)
@@ -238,7 +234,7 @@ class TrialPlayouts:
                 results.add_sums(start, counts, sums)
             else:
                 states = first_steps(self._machine, bags, trials, start, end, rng, self._model)
-                values, turns = self._evaluation.values(states, bags.role, rng, self._deadline)
+                values, turns = self._playouts.values(states, bags.role, rng, self._deadline)
                 results.add(start, values, 1 + turns)
 
     def values(

@@ -12,7 +12,7 @@ import pytest
 from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.gdl.random_rules import RandomRules
 from ggp.machine import Machine
-from ggp.machine.base import FloatArray, IntArray, Ragged, States
+from ggp.machine.base import FloatArray, Ragged, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.clairvoyant import (
     ClairvoyantValues,
@@ -271,29 +271,6 @@ def _after_one_move(machine: Machine) -> FloatArray:
     search = PlayoutSearch(machine, start_of(machine, 0), np.random.default_rng(1))
     search.round(20_000)
     return search.estimates().values
-
-
-class Constant:
-    """An evaluation that knows nothing, but which role asks."""
-
-    certain = False
-
-    def values(
-        self, states: States, role: int, rng: np.random.Generator, deadline: object = None
-    ) -> tuple[FloatArray, IntArray]:
-        return np.full(len(states), 10.0 * role), np.zeros(len(states), dtype=np.int64)
-
-
-def test_frontiers_are_valued_by_the_evaluation_for_each_role() -> None:
-    machine = fast("krieg_tic_tac_toe")
-    for role in range(2):
-        bag = start_of(machine, role)
-        search = WorldSearch(machine, bag, RNG, CountLimit(500), evaluation=Constant())
-        assert (search.solved, search.looks_ahead) == (False, True)
-        search.round(1)
-        estimates = search.estimates()
-        assert set(estimates.values.tolist()) == {10.0 * role}
-        assert not estimates.stderrs.any()
 
 
 def test_without_any_layer_values_are_hyperplay_values() -> None:

@@ -78,16 +78,6 @@ def at_random(numbers: int) -> Sequence[int]:
     return range(1, numbers)
 
 
-def worst_best(numbers: int) -> Sequence[int]:
-    """The question whose worst particle is worth most, 1 / max(a, k - a): it halves the numbers."""
-    return (numbers // 2,)
-
-
-def lowest(numbers: int) -> Sequence[int]:
-    """The lowest threshold."""
-    return (1,)
-
-
 @cache
 def useful_questions(rule: Questions, numbers: int = NUMBERS, num_asked: int = 0) -> float:
     """Expected score in number guessing of useful questions until one number is left.

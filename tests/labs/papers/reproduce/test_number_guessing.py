@@ -8,18 +8,29 @@ worked out over them, without a player.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 
 import numpy as np
 import pytest
 
-from ggp.labs.papers.reproduce.published import at_random, lowest, useful_questions, worst_best
+from ggp.labs.papers.reproduce.published import at_random, useful_questions
 from ggp.machine import Machine
 from ggp.machine.base import States
 from tests.support.games import REPOSITORY, machine_of_rules
 
 RULES = (REPOSITORY / "games" / "number_guessing.gdl").read_text()
+
+
+def worst_best(numbers: int) -> Sequence[int]:
+    """The question whose worst particle is worth most, 1 / max(a, k - a): it halves the numbers."""
+    return (numbers // 2,)
+
+
+def lowest(numbers: int) -> Sequence[int]:
+    """The lowest threshold."""
+    return (1,)
 
 
 class Game:
