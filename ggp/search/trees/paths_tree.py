@@ -25,6 +25,7 @@ from ggp.machine.propnet.play.turns import WIDTH
 from ggp.search.anytime import Deadline, check
 from ggp.search.leaf_values import LeafValues
 from ggp.search.moves import LONG_LIST, some_chance
+from ggp.search.parts import RoundCosts
 from ggp.search.trees.growing import (
     ANSWERED,
     DONE,
@@ -109,6 +110,7 @@ class PathsTree:
     Attributes:
         nodes: the statistics.
         leaves: values of the states in which lanes leave the tree.
+        costs: the time of waves, from decision to decision.
         proves: whether ends of lanes count as proofs now; only if `settings` says so.
         is_whole: whether `Resolving` knows all of the game from its start.
     """
@@ -129,6 +131,7 @@ class PathsTree:
         """Number of iterations of `Resolving` so far."""
         self.nodes = NodeTable(paths)
         self.leaves = LeafValues(machine, guided=self.settings.guided)
+        self.costs = RoundCosts()
         self._table = WorldTable(machine, self.settings.most_worlds)
         self._model = model
         self._num_roles = len(machine.roles)

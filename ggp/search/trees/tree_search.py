@@ -23,7 +23,6 @@ from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States, player_roles
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import Estimates, candidates
-from ggp.search.parts import RoundCosts
 from ggp.search.trees.nodes_and_worlds import ActionSums
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.tree_tables import KEEP
@@ -177,7 +176,6 @@ class TreeSearch:
         self._roots = self._begin([particles, *opponents], shares)
         self._lanes_done = 0
         self._guided_lanes = GUIDED_LANES
-        self._costs = RoundCosts()
         self._wave_s = 0.0
 
     def round(self, count: int, subset: IntArray | None = None) -> None:
@@ -228,9 +226,10 @@ class TreeSearch:
         haste, fits = 1.0, MAX_LANES
         if self._deadline is not None:
             remaining_s = self._deadline.left_s()
-            fits = self._costs.next_size(remaining_s, 1)
+            costs = self._tree.costs
+            fits = costs.next_size(remaining_s, 1)
             if remaining_s > self.longest_wave_s:
-                fits = min(fits, max(self._costs.next_size(self.longest_wave_s, 1), FIRST_LANES))
+                fits = min(fits, max(costs.next_size(self.longest_wave_s, 1), FIRST_LANES))
             waves = remaining_s / self._wave_s if self._wave_s else MANY_WAVES
             haste = min(max(MANY_WAVES / max(waves, 1.0), 1.0), MAX_HASTE)
         smallest, largest = FIRST_LANES, self.most_lanes
@@ -245,7 +244,7 @@ class TreeSearch:
         self._lanes_done += size
         if self._deadline is not None:
             self._wave_s = self._deadline.clock() - began_s
-            self._costs.add(size, self._wave_s)
+            self._tree.costs.add(size, self._wave_s)
 
     def _send_wave(self, size: int) -> None:
         indices = self._roots.draw(size, self._rng)
