@@ -282,6 +282,29 @@ def test_waves_grow_though_each_has_a_cost_of_its_own(monkeypatch: pytest.Monkey
     assert 1.8 < now_s[0] <= 2.0
 
 
+def test_a_decision_knows_what_waves_cost_in_the_one_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = machine_of_game("tic_tac_toe", "propnet")
+    tree = tree_of(machine, guided=True)
+    belief = HyperPlaySampler(machine, tree.paths, capacity=100, keep_views=True)
+    now_s, sizes = [0.0], []
+
+    def wave(worlds: IntArray, *_: object) -> None:
+        now_s[0] += 0.02 + 1e-3 * len(worlds)  # as in dark_chess
+        sizes.append(len(worlds))
+
+    monkeypatch.setattr(tree, "wave", wave)
+    firsts = []
+    for end_s in (0.2, 0.4):
+        deadline = Deadline(end_s, lambda: now_s[0])
+        firsts.append(len(sizes))
+        TreeSearch(tree, belief.start(0), np.random.default_rng(0), deadline).run(deadline)
+        now_s[0] = end_s
+    assert sizes[firsts[0]] == 1
+    assert sizes[firsts[1]] >= 32
+
+
 @pytest.mark.parametrize("waits", [False, True])
 def test_waves_are_not_nearly_all_fixed_cost_also_while_nobody_waits(
     waits: bool, monkeypatch: pytest.MonkeyPatch
