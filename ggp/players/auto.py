@@ -35,7 +35,7 @@ from ggp.players.resolve import Resolve, ResolveOptions
 from ggp.search.anytime import Deadline, OutOfTime, part_of
 
 LEARN = 90
-"""Percent of the rest of the start clock that `mcts` uses for learning."""
+"""Percent of the rest of the start clock that players use for learning."""
 
 PREPARED_TIMES = 2
 """On a start clock, games of this times as many states are solved: their trees take some 300 MB."""
@@ -73,7 +73,14 @@ class Auto:
     """
 
     Options = AutoOptions
-    PLAYS = (f"mcts:learn={LEARN}", "pimc", "ismcts", "hyperplay2", "resolve", "puzzle")
+    PLAYS = (
+        f"mcts:learn={LEARN}",
+        "pimc",
+        f"ismcts:learn={LEARN}",
+        "hyperplay2",
+        "resolve",
+        "puzzle",
+    )
 
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._options, self._context = options, context

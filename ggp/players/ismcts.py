@@ -13,10 +13,10 @@ from typing import Any
 
 from ggp.belief import Bags
 from ggp.errors import ConfigError, GGPError
-from ggp.machine.base import FloatArray, IntArray, player_roles
+from ggp.machine.base import FloatArray, IntArray, is_open, player_roles
 from ggp.players.options.evaluations import (
-    evaluation_field,
-    evaluation_of,
+    PLAYOUTS,
+    critic_field,
     learner_of_values,
     learnt_form,
 )
@@ -44,10 +44,14 @@ def learn_field(usual: int) -> Any:
 class ISMCTSOptions(GuidedOptions):
     """Options of players whose leaves may be valued by a critic."""
 
-    evaluation: str = evaluation_field(
+    evaluation: str = critic_field(
         "value of a leaf: by playouts, or by the critic in a file of `ggp learn`"
     )
     learn: int = learn_field(0)
+
+    def __post_init__(self) -> None:
+        if self.learn and self.evaluation != PLAYOUTS:
+            raise ConfigError("evaluation=FILE says what leaves are worth: leave out learn=")
 
 
 class ISMCTS(TreePlayer):
@@ -62,13 +66,12 @@ class ISMCTS(TreePlayer):
         super().__init__(options, context)
         if self.options.learn:
             learnt_form()  # raises if it is not installed
-        text = self.options.evaluation
-        evaluation = evaluation_of(text, self.machine, self.role, context.program)
-        if evaluation is not None and not isinstance(evaluation, JointEvaluation):
-            raise ConfigError(
-                f"evaluation={text} values states for one role only; trees need a file of ggp learn"
+        if self.options.evaluation != PLAYOUTS:
+            critic = learnt_form().make(
+                self.options.evaluation, self.machine, self.role, context.program
             )
-        self.evaluation = evaluation
+            assert isinstance(critic, JointEvaluation)
+            self.evaluation = critic
         if self.options.sure and not self.proves:
             load_sure_kernels()
         self._sure = SureWins(self.machine, self.role)
@@ -86,10 +89,10 @@ class ISMCTS(TreePlayer):
             return
         if not learner.is_learnt_in_time(machine):
             return
-        share, seed = self.learning_share(until), int(self.rng.integers(1 << 62))
-        if not share:
-            return
+        seed = int(self.rng.integers(1 << 62))
         try:
+            if not (share := self.learning_share(until)):
+                return
             learnt = learner.learnt(machine, program, seed, until.part(share), deadline)
             if learnt is not None and self.will_do(learnt, until):
                 self.evaluation = learnt
@@ -97,8 +100,9 @@ class ISMCTS(TreePlayer):
             self._warn(error)
 
     def learning_share(self, until: Deadline) -> float:
-        """Share of the time of `_learn` for learning; 0 if what is learned cannot be used."""
-        return 1.0
+        """Share of the time of `_learn` for learning; 0 if what is learned cannot be used, as where
+        everybody knows everything: there `mcts` tests it."""
+        return 0.0 if is_open(self.machine) else 1.0
 
     def will_do(self, learnt: JointEvaluation, until: Deadline) -> bool:
         """Whether to use learned values of leaves, instead of playouts."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,9 @@ alternatives tried."""
 
 MIN_UPDATES = 50
 """Updates before a critic may value leaves: in dark_chess 32 were not enough, 63 were."""
+
+TRIAL_UPDATES = 4
+"""Updates after which learning ends if only half of `MIN_UPDATES` would fit."""
 
 MAX_MOVES = 2048
 """Greatest number of moves that a game may have to be learnt during a start clock: the time of an
@@ -94,10 +98,8 @@ class CriticValues:
     ) -> tuple[FloatArray, IntArray]:
         """See `JointEvaluation`."""
         check(deadline)
-        low, high = self._machine.goal_range
-        goals = np.full((len(states), len(self._machine.roles)), (low + high) / 2)
-        learnt = self._learnt.at(self._engine.fluent_words(states))
-        goals[:, self._players] = np.clip(learnt, low, high)
+        goals = np.full((len(states), len(self._machine.roles)), 50.0)
+        goals[:, self._players] = self._learnt.at(self._engine.fluent_words(states))
         return goals, np.zeros(len(states), dtype=np.int64)
 
 
@@ -153,12 +155,20 @@ class PolicyFiles:
         """
         names = names_of(program, machine)
         learner = new_learner(program, machine, names, seed, LANES, HASTY)
-        try:
-            left_s = max(until.left_s(), 1e-9)
-            learner.learn(seconds=left_s, clock=until.clock, stop=deadline.passed)
-        except StoppedError:
+        left_s = max(until.left_s(), 1e-9)
+
+        def stop() -> bool:
+            """Whether the match begins, or so few updates will fit that they are for nothing."""
+            updates, spent_s = learner.updates, left_s - until.left_s()
+            slow = updates >= TRIAL_UPDATES and updates * left_s < MIN_UPDATES * spent_s / 2
+            return slow or deadline.passed()
+
+        with suppress(StoppedError):
+            learner.learn(seconds=left_s, clock=until.clock, stop=stop)
+        if deadline.passed() or learner.updates < MIN_UPDATES:
+            _log.info("%d updates are too few to know what states are worth", learner.updates)
             return None
-        learnt = learner.values() if learner.updates >= MIN_UPDATES else None
+        learnt = learner.values()
         _log.info("learnt what states are worth from %d decisions", learner.decisions)
         return None if learnt is None else CriticValues(machine, engine_of(machine, names), learnt)
 

@@ -87,6 +87,17 @@ def evaluation_field(meaning: str) -> Any:
     return file_field(PLAYOUTS, meaning, check)
 
 
+def critic_field(meaning: str) -> Any:
+    """An option for the values of leaves: by playouts, or by a file of `ggp learn`."""
+
+    def check(text: str) -> str:
+        if text != PLAYOUTS:
+            learnt_form().check(text)
+        return text
+
+    return file_field(PLAYOUTS, meaning, check)
+
+
 def evaluation_of(
     text: str, machine: Machine, role: int = 0, program: GameDefinition | None = None
 ) -> Evaluation | None:

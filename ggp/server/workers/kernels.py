@@ -55,6 +55,9 @@ OPEN_EXAMPLE = """
 (<= (goal xplayer 0) (not (true same))) (goal oplayer 50)
 """
 
+HIDDEN_EXAMPLE = f"{OPEN_EXAMPLE} (<= (sees xplayer same) (true same))"
+"""A game for two roles who know different things."""
+
 _FIRST_TURNS = {
     _EXAMPLE: PathTurn("(guess 0)", ("(told 0)",), "(guess 0)", True),
     OPEN_EXAMPLE: PathTurn(
@@ -160,6 +163,9 @@ def compile_all(player: str, backend: str) -> dict[str, list[str]]:
 
     # `auto` hands over to one of several players, which depends on the game.
     alternatives = getattr(parse_spec(player).player, "PLAYS", ())
+    learns = getattr(parse_spec(player).options, "learn", None)  # None: such players never do
+    if _OPTION in player and learns is not None:  # a critic, which is of another game
+        player, learns = player.partition(":")[0], 1
     specs = (player, *alternatives)
     # A match may also be played without a circuit.
     backends = (backend, "relational") if backend == "auto" else (backend,)
@@ -183,6 +189,8 @@ def compile_all(player: str, backend: str) -> dict[str, list[str]]:
 
         with suppress(BackendUnavailableError):
             compile_kernels()
+            if learns:
+                _learn(backend)
             if alternatives:
                 _choose(backend)
     files = [str(file) for file in jit.cache_files() if file.is_file()]
@@ -190,6 +198,23 @@ def compile_all(player: str, backend: str) -> dict[str, list[str]]:
     names = [name for name in sys.modules if not name.startswith("numba.")]
     modules = [name for name in names if _has_file(sys.modules[name])]
     return {"files": files, "modules": modules}
+
+
+def _learn(backend: str) -> None:
+    """Learn what states are worth where roles know different things."""
+    import numpy as np
+
+    from ggp.machine import build_machine
+    from ggp.machine.games import read_program
+    from ggp.players.options.evaluations import learner_of_values
+    from ggp.search.anytime import Deadline
+
+    program, learner = read_program(HIDDEN_EXAMPLE), learner_of_values()
+    machine, deadline = build_machine(program, backend), Deadline.after(START_S)
+    if learner is not None and learner.is_learnt_in_time(machine):
+        critic = learner.learnt(machine, program, 0, deadline.part(0.9), deadline)
+        if critic is not None:
+            critic.goals(machine.initial(2), np.random.default_rng(0))
 
 
 def _choose(backend: str) -> None:
@@ -274,6 +299,7 @@ def _notes(player: str, backend: str) -> Iterator[Path]:
     about = (
         player.partition(":")[0],
         _OPTION in player,
+        "learn=" in player,
         backend,
         kernels_version(),
         version("numba"),

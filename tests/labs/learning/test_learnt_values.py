@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from copy import copy
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from ggp.errors import ConfigError
+from ggp.errors import ConfigError, NoLegalMoveError
 from ggp.labs.learning import learnt_values
 from ggp.labs.learning.env import make
-from ggp.labs.learning.env.engine import engine_of
 from ggp.labs.learning.selfplay import Learner
 from ggp.labs.learning.selfplay.files import AVERAGE, write_policy
 from ggp.labs.learning.selfplay.nets import Weights
@@ -21,10 +18,10 @@ from ggp.machine.arrays import unpack
 from ggp.machine.games import load_program
 from ggp.machine.propnet.play.turns import PropnetStates
 from ggp.players import make_player, mcts, parse_spec
+from ggp.players.auto import Auto
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import Score
 from ggp.search.anytime import Deadline
-from ggp.study.names import names_of
 from tests.labs.kriegspiel.test_choose_move import Ticking
 from tests.labs.learning.test_learned import learnt
 from tests.support.games import machine_of_game
@@ -77,20 +74,6 @@ def test_the_same_seed_gives_the_same_decision(game: str, spec: str, tmp_path: P
     assert decision.move == repeated.move
     assert decision.values == repeated.values
     assert sum(value.visits for value in decision.values) >= 200
-
-
-def test_goals_may_lie_outside_0_to_100() -> None:
-    machine = copy(machine_of_game("tic_tac_toe", "propnet"))
-    vars(machine)["goal_range"] = -300.0, 500.0
-    engine = engine_of(machine, names_of(load_program("tic_tac_toe"), machine))
-
-    class Learnt:
-        def at(self, fluents: np.ndarray) -> np.ndarray:
-            return np.full((len(fluents), 2), [[450.0, -1000.0]], dtype=np.float32)
-
-    critic = learnt_values.CriticValues(machine, engine, cast("Any", Learnt()))
-    goals, _ = critic.goals(machine.initial(2), np.random.default_rng(0))
-    assert goals.tolist() == [[450, -300]] * 2
 
 
 def test_a_tree_finds_what_the_critic_prefers() -> None:
@@ -206,6 +189,44 @@ def test_where_roles_know_different_things_enough_updates_will_do(
         assert ready.choose().fault is None
 
 
-def test_pieces_do_not_value_leaves() -> None:
-    with pytest.raises(ConfigError, match="for one role only"):
-        player("kriegspiel", "ismcts:evaluation=kriegspiel")
+def test_there_is_one_source_of_values(tmp_path: Path) -> None:
+    file = written("krieg_tic_tac_toe", tmp_path)
+    with pytest.raises(ConfigError, match="leave out learn="):
+        parse_spec(f"ismcts:learn=50,evaluation={file}")
+    with pytest.raises(ConfigError, match="kriegspiel"):
+        parse_spec("ismcts:evaluation=kriegspiel")
+
+
+def test_auto_learns_where_roles_know_different_things(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learnt_values, "MIN_UPDATES", 1)
+    monkeypatch.setattr(learnt_values, "LANES", 32)
+    machine, rng = machine_of_game("phantom_ttt", "propnet"), np.random.default_rng(1)
+    program = load_program("phantom_ttt")
+    auto = make_player(parse_spec("auto:solve=0"), machine, 0, rng, program=program)
+    assert isinstance(auto, Auto)
+    auto.prepare(Deadline(20.0, Ticking(0.01)))
+    assert isinstance(auto.player, ISMCTS)
+    assert auto.player.evaluation is not None
+
+
+@pytest.mark.parametrize("spec", ["mcts:learn=50", "ismcts:learn=50"])
+def test_a_player_that_cannot_learn_plays_on(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In open games `ismcts` learns nothing; `mcts` asks first how long matches are, which fails
+    where a role has no move."""
+
+    def fails(*_: object) -> float:
+        raise NoLegalMoveError("xplayer", [])
+
+    monkeypatch.setattr(mcts, "decisions_of_a_match", fails)
+    ready = player("tic_tac_toe", f"{spec},trials=100")
+    ready.prepare(Deadline(10.0, Ticking(0.01)))
+    assert ready.evaluation is None
+    assert ready.choose().fault is None
+
+
+def test_learning_ends_early_where_few_updates_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learnt_values, "LANES", 32)
+    ready, clock = player("krieg_tic_tac_toe", "ismcts:learn=95,sure=0"), Ticking(0.05)
+    ready.prepare(Deadline(100.0, clock))
+    assert ready.evaluation is None
+    assert clock() < 50

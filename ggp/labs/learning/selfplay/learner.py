@@ -415,7 +415,7 @@ class Learner:
 
 
 # ------------------------------------------------------------------------
-# Settings of a learner, and its reports. docs/measured/learning.md lists the alternatives tried.
+# Settings of a learner, and its reports.
 
 
 @dataclass(frozen=True)

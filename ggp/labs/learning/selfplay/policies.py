@@ -148,13 +148,14 @@ class LearntValues:
         self._net = Net(features, hidden, num_roles, flat)
 
     def at(self, fluents: U64) -> F32:
-        """`[L, Q]` expected goal values; a net may leave the range of goals.
+        """`[L, Q]` expected goal values, from 0 to 100.
 
         Args:
             fluents: `[L, W]` the states as packed bits, see `Turn.state_bits`.
         """
         with one_thread(), np.errstate(**_OVERFLOWS):  # see `Drawing.act`
-            goals: F32 = MIDDLE + HALF * np.nan_to_num(self._net(fluents), copy=False)
+            rewards = np.nan_to_num(self._net(fluents), copy=False)
+        goals: F32 = np.clip(MIDDLE + HALF * rewards, MIDDLE - HALF, MIDDLE + HALF)
         return goals
 
 
