@@ -35,7 +35,7 @@ from ggp.players.resolve import Resolve, ResolveOptions
 from ggp.search.anytime import Deadline, OutOfTime, part_of
 
 LEARN = 90
-"""Percent of the rest of the start clock that players use for learning."""
+"""Percent of the rest of the start clock that `mcts` uses for learning."""
 
 PREPARED_TIMES = 2
 """On a start clock, games of this times as many states are solved: their trees take some 300 MB."""
@@ -76,7 +76,7 @@ class Auto:
     PLAYS = (
         f"mcts:learn={LEARN}",
         "pimc",
-        f"ismcts:learn={LEARN}",
+        "ismcts",
         "hyperplay2",
         "resolve",
         "puzzle",
@@ -199,9 +199,7 @@ def _player_of(selection: Chosen, options: AutoOptions, context: Context) -> Bel
         "pimc": lambda: Pimc(PimcOptions(risk=options.risk), context),
         "resolve": lambda: Resolve(ResolveOptions(risk=options.risk), context),
         "hyperplay2": lambda: HyperPlay2(HyperPlay2Options(risk=options.risk), context),
-        "ismcts": lambda: ISMCTS(
-            ISMCTSOptions(risk=options.risk, model=_model(context), learn=learn), context
-        ),
+        "ismcts": lambda: ISMCTS(ISMCTSOptions(risk=options.risk, model=_model(context)), context),
     }
     return make[selection.player]()
 

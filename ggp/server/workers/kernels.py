@@ -55,7 +55,7 @@ OPEN_EXAMPLE = """
 (<= (goal xplayer 0) (not (true same))) (goal oplayer 50)
 """
 
-HIDDEN_EXAMPLE = f"{OPEN_EXAMPLE} (<= (sees xplayer same) (true same))"
+_HIDDEN_EXAMPLE = f"{OPEN_EXAMPLE} (<= (sees xplayer same) (true same))"
 """A game for two roles who know different things."""
 
 _FIRST_TURNS = {
@@ -163,9 +163,9 @@ def compile_all(player: str, backend: str) -> dict[str, list[str]]:
 
     # `auto` hands over to one of several players, which depends on the game.
     alternatives = getattr(parse_spec(player).player, "PLAYS", ())
-    learns = getattr(parse_spec(player).options, "learn", None)  # None: such players never do
-    if _OPTION in player and learns is not None:  # a critic, which is of another game
-        player, learns = player.partition(":")[0], 1
+    learns = "learn=" in player
+    if _OPTION in player and hasattr(parse_spec(player).options, "learn"):
+        player, learns = player.partition(":")[0], True  # the file's critic is of another game
     specs = (player, *alternatives)
     # A match may also be played without a circuit.
     backends = (backend, "relational") if backend == "auto" else (backend,)
@@ -209,7 +209,7 @@ def _learn(backend: str) -> None:
     from ggp.players.options.evaluations import learner_of_values
     from ggp.search.anytime import Deadline
 
-    program, learner = read_program(HIDDEN_EXAMPLE), learner_of_values()
+    program, learner = read_program(_HIDDEN_EXAMPLE), learner_of_values()
     machine, deadline = build_machine(program, backend), Deadline.after(START_S)
     if learner is not None and learner.is_learnt_in_time(machine):
         critic = learner.learnt(machine, program, 0, deadline.part(0.9), deadline)

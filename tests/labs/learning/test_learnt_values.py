@@ -18,7 +18,6 @@ from ggp.machine.arrays import unpack
 from ggp.machine.games import load_program
 from ggp.machine.propnet.play.turns import PropnetStates
 from ggp.players import make_player, mcts, parse_spec
-from ggp.players.auto import Auto
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import Score
 from ggp.search.anytime import Deadline
@@ -195,18 +194,6 @@ def test_there_is_one_source_of_values(tmp_path: Path) -> None:
         parse_spec(f"ismcts:learn=50,evaluation={file}")
     with pytest.raises(ConfigError, match="kriegspiel"):
         parse_spec("ismcts:evaluation=kriegspiel")
-
-
-def test_auto_learns_where_roles_know_different_things(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learnt_values, "MIN_UPDATES", 1)
-    monkeypatch.setattr(learnt_values, "LANES", 32)
-    machine, rng = machine_of_game("phantom_ttt", "propnet"), np.random.default_rng(1)
-    program = load_program("phantom_ttt")
-    auto = make_player(parse_spec("auto:solve=0"), machine, 0, rng, program=program)
-    assert isinstance(auto, Auto)
-    auto.prepare(Deadline(20.0, Ticking(0.01)))
-    assert isinstance(auto.player, ISMCTS)
-    assert auto.player.evaluation is not None
 
 
 @pytest.mark.parametrize("spec", ["mcts:learn=50", "ismcts:learn=50"])
