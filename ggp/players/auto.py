@@ -73,14 +73,7 @@ class Auto:
     """
 
     Options = AutoOptions
-    PLAYS = (
-        f"mcts:learn={LEARN}",
-        "pimc",
-        "ismcts",
-        "hyperplay2",
-        "resolve",
-        "puzzle",
-    )
+    PLAYS = (f"mcts:learn={LEARN}", "pimc", "ismcts", "hyperplay2", "resolve", "puzzle")
 
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._options, self._context = options, context

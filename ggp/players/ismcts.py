@@ -7,7 +7,6 @@ learn`, or one that learns during the start clock.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +29,6 @@ from ggp.search.sure_wins import SureWins, load_sure_kernels, worth_at_once
 
 SLOWER = 50
 """Divides the effort for sure wins without a clock on backends other than circuits."""
-
-_log = logging.getLogger(__name__)
 
 
 def learn_field(usual: int) -> Any:

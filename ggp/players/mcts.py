@@ -53,7 +53,6 @@ class MCTS(ISMCTS):
     def __init__(self, options: Any, context: Context) -> None:
         self._open = is_open(context.machine)
         super().__init__(options, context)
-        self._context = context
         if not self._open:
             _log.info("%s: roles know different things here; it plays as ismcts", context.name)
 
@@ -96,9 +95,7 @@ class MCTS(ISMCTS):
         """Makes players like this one, with this evaluation of leaves."""
 
         def make(machine: Machine, role: int, rng: np.random.Generator) -> MCTS:
-            context = Context(
-                machine, role, rng, self._context.clock, program=self._context.program
-            )
+            context = Context(machine, role, rng, self.context.clock, program=self.context.program)
             player = type(self)(replace(self.options, evaluation=PLAYOUTS, learn=0), context)
             player.evaluation = evaluation
             return player

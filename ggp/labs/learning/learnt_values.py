@@ -1,7 +1,7 @@
 """State values from a critic that learnt by self-play, and policies learnt during a match.
 
-A critic is trained during the match's start clock, for trees or read from a policy
-file that the user names with `evaluation=FILE` (`Evaluation`).
+A critic is trained during the match's start clock, for trees, or read from a policy file that the
+user names with `evaluation=FILE` (`Evaluation`).
 `MatchLearner` learns policies for the player `learned` within the clocks of a match.
 
 A critic sees the state, but it learnt from matches in which roles move by their own knowledge. So
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -163,9 +162,12 @@ class PolicyFiles:
             slow = updates >= TRIAL_UPDATES and updates * left_s < MIN_UPDATES * spent_s / 2
             return slow or deadline.passed()
 
-        with suppress(StoppedError):
+        try:
             learner.learn(seconds=left_s, clock=until.clock, stop=stop)
-        if deadline.passed() or learner.updates < MIN_UPDATES:
+        except StoppedError:
+            _log.info("learning what states are worth ended after %d updates", learner.updates)
+            return None
+        if learner.updates < MIN_UPDATES:
             _log.info("%d updates are too few to know what states are worth", learner.updates)
             return None
         learnt = learner.values()

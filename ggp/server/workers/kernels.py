@@ -219,12 +219,11 @@ def _learn(backend: str) -> None:
 
 def _choose(backend: str) -> None:
     """Measure the properties by which `auto` chooses players in games larger than the examples."""
-    from ggp.gdl import parse
-    from ggp.gdl.normalize import normalize
     from ggp.machine import build_machine
+    from ggp.machine.games import read_program
     from ggp.study.properties import measure_gaps
 
-    machine = build_machine(normalize(parse(_EXAMPLE, "the example")), backend)
+    machine = build_machine(read_program(_EXAMPLE, "the example"), backend)
     measure_gaps(machine, 1, 1, 10, seed=0)
 
 
